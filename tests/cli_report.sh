@@ -229,6 +229,23 @@ fi
 
 again transfer training
 
+# a map has one colour in the figures of tables and of maps
+if command -v gnuplot >/dev/null; then
+  run transfer --maps tsallis:3,piecewise,l2,tsallis:0.5 --envs GridWorld-small --seeds 1 --set steps=512 --set envs=8 \
+    --set unroll=8 --set curve=exact --controls none --out coloured --quiet
+  expect_code 0
+  run report coloured
+  expect_code 0
+  colours() { # of lines: NAME COLOUR, sorted
+    awk 'match($0, /<title>[^<]*/) { name = substr($0, RSTART + 7, RLENGTH - 7) }
+      name != "" && match($0, /stroke=.rgb[^)]*\)/) { print name, substr($0, RSTART + 8, RLENGTH - 8); name = "" }' "$1" | grep -E '^(tsallis|piecewise|l2)' | sort -u
+  }
+  colours coloured/figures/curves.svg >curves.txt
+  colours coloured/figures/phi.svg >phi.txt
+  expect "colours of four maps" test "$(wc -l <curves.txt)" -eq 4
+  expect "and the same ones" cmp curves.txt phi.txt
+fi
+
 # trials
 printf '%s\n' 'method: grid' parameters: '  lr: {log: [1, 100], points: 2}' \
   '  normalise_advantage: {choice: [on, off]}' >trials.yaml

@@ -164,7 +164,11 @@ function contents(data, maps) {
 
 function show(data) {
   const runs = list(data.runs), several = runs.length > 1, {maps, refused} = catalogue(data);
-  giveStyles(byWeight(maps).map((m) => m.label));
+  // in the order of the figures beside the page
+  giveStyles([...new Set([
+    ...runs.flatMap((run) => (run.table ? list(run.table.maps).map((m) => text(m.label)) : [])),
+    ...byWeight(maps).map((m) => m.label)
+  ])]);
   const focus = document.activeElement && document.activeElement.dataset.key;
   const title = text(data.title) || (runs[0] && text(runs[0].name)) || "mirrormap report";
   document.title = title + " \u2013 mirrormap";
