@@ -100,7 +100,7 @@ static const mm_artefact_row grid_curves[] = {
   { "estimation_error", "estimation error", true },
   { "update_distance", "policy distance", true },
 };
-static const mm_artefact_row ampo_curves[] = { { "value", "performance", false } };
+static const mm_artefact_row ampo_curves[] = { { "value", "return", false } };
 static const mm_artefact_row mujoco_curves[] = { { "value", "return", false } };
 
 static const char *const grid_notes[] = {
