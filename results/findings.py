@@ -353,9 +353,9 @@ def grid_world_figure(out):
     for i, k in enumerate(learned):
         script.append(f"{k[1] * 1.03 ** (i - 4)} {statistics.fmean(data[k].values())}")
     script += ["EOD",
-               "plot $negentropy with linespoints lw 2 pt 7 lc rgb '#1f77b4' title 'negentropy', "
-               "$l2 with linespoints lw 2 pt 5 dt 2 lc rgb '#ff7f0e' title 'l2', "
-               "$learned with points pt 9 ps 0.9 lc rgb '#222222' "
+               "plot $negentropy with linespoints lw 2 pt 7 dt '-' lc rgb '#d55e00' title 'negentropy', "
+               "$l2 with linespoints lw 2 pt 5 dt '.' lc rgb '#009e73' title 'l2', "
+               "$learned with points pt 9 ps 0.9 lc rgb '#0072b2' "
                "title 'nine learned maps, all at eta = 0.1'"]
     subprocess.run(["gnuplot"], input="\n".join(script), text=True, check=True)
 

@@ -31,8 +31,9 @@ for command in $(names | grep -v '^help$'); do
     expect_no_err
     expect_out "mirrormap $path: "
     expect_out "usage"
-    expect "lines of at most 80 columns" test "$(grep -v '^  mirrormap' "$out" | awk '{ if (length > n) n = length } END { print n }')" -le 80
-    expect "one screen" test "$(wc -l <"$out")" -le 52
+    expect "lines of at most 80 columns" awk 'length > 80 { exit 1 }' "$out"
+    expect "one screen" test "$(wc -l <"$out")" -le 40
+    expect "whole parentheses" awk '/^options$/ { on = 1 } on { n += gsub(/\(/, "") - gsub(/\)/, "") } END { exit n != 0 }' "$out"
     cp "$out" "$work/help"
     run help "${words[@]}"
     expect "the same text by 'help $path'" cmp -s "$out" "$work/help"
@@ -68,8 +69,12 @@ run transfer --help
 expect_out "more: --tune-seeds --tune-budget"
 expect_not "rare options are left out" grep -q '^  --devices' "$out"
 expect_not "settings too" grep -q 'gae_lambda=' "$out"
+expect_not "an option's text ends at its semicolon" grep -q 'results are the same' "$out"
+expect "examples go on behind a backslash" grep -q '^  mirrormap transfer --maps tsallis:0.5,random:1 \\$' "$out"
 run transfer --help all
 expect "all of it" grep -q '^  --devices' "$out"
+expect "whole texts" grep -q 'results are the same' "$out"
+expect "all examples" grep -q '^  mirrormap transfer --resume' "$out"
 expect_out "--physics VALUE"
 expect_not "but settings" grep -q 'gae_lambda=' "$out"
 run transfer --help settings

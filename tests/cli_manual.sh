@@ -51,7 +51,7 @@ while read -r path; do
   run help "${words[@]}"
   sed -nE 's/^  (-h, )?(--[a-z-]+).*/\2/p' "$out" >"$work/options"
   sed -n '/^settings/,/^examples/s/^  \([a-z_]*\)=.*/\1/p' "$out" >"$work/settings"
-  line=$(sed -n '/^examples$/,$s/^  //p' "$out" | tail -n 1)
+  line=$(sed -n '/^examples$/,$s/^  //p' "$out" | sed -e ':more' -e '/\\$/{N; s/ \\\n */ /; b more' -e '}' | tail -n 1)
   [ -z "$line" ] || expect "$path: the page has '$line'" grep -qxF -e "$line" "$work/page"
   while read -r option; do
     expect "$path: the page has $option" grep -q -e "^$option\( \|$\)" "$work/page"

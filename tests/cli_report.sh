@@ -217,9 +217,34 @@ if [ "$json_parser" = jq ]; then
   expect "the numbers of table.json" test \
     "$(jq -c '.runs[0].table.cells | map(map([.mean, .sem, .difference, .difference_sem, .wins, .iqm, .low, .high]))' data.json)" = \
     "$(jq -c '[.mean, .sem, .difference, .difference_sem, .wins, .iqm, .iqm_low, .iqm_high] | transpose | map(transpose)' transfer/table.json)"
+  # scores, win rates and profiles are those of `compare`
+  run compare transfer --json
+  expect_code 0
+  # shellcheck disable=SC2016 # jq's variables
+  expect "the numbers of compare" jq -e --slurpfile report data.json 'def four: (. * 1e4 | round) / 1e4; def every_other: [.[range(0; length; 2)] | four];
+    .baseline as $base | $report[0].runs[0].scores as $s | $s.baseline == $base and $s.envs == 2 and ($s.tau | length) == 101 and $s.tau == (.tau | every_other) and ($s.maps | length) == 3 and
+    [.maps[] | [.map, .runs, .failures, .iqm, .iqm_low, .iqm_high, .against[$base].win_rate, (.profile.share, .profile.low, .profile.high | every_other)]] ==
+    [$s.maps[] | [.map, .runs, .failures, .iqm, .low, .high, .wins, .share, .share_low, .share_high]]' "$out"
 fi
 
 again transfer training
+
+# a map has one colour in the figures of tables and of maps
+if command -v gnuplot >/dev/null; then
+  run transfer --maps tsallis:3,piecewise,l2,tsallis:0.5 --envs GridWorld-small --seeds 1 --set steps=512 --set envs=8 \
+    --set unroll=8 --set curve=exact --controls none --out coloured --quiet
+  expect_code 0
+  run report coloured
+  expect_code 0
+  colours() { # of lines: NAME COLOUR, sorted
+    awk 'match($0, /<title>[^<]*/) { name = substr($0, RSTART + 7, RLENGTH - 7) }
+      name != "" && match($0, /stroke=.rgb[^)]*\)/) { print name, substr($0, RSTART + 8, RLENGTH - 8); name = "" }' "$1" | grep -E '^(tsallis|piecewise|l2)' | sort -u
+  }
+  colours coloured/figures/curves.svg >curves.txt
+  colours coloured/figures/phi.svg >phi.txt
+  expect "colours of four maps" test "$(wc -l <curves.txt)" -eq 4
+  expect "and the same ones" cmp curves.txt phi.txt
+fi
 
 # trials
 printf '%s\n' 'method: grid' parameters: '  lr: {log: [1, 100], points: 2}' \

@@ -371,9 +371,9 @@ quiet_page "dark, phone"
 
 jq --arg bad "$hostile" '.runs[0] as $part | .runs[1] as $table |
   .runs = [$table + {name: "reproduced", command: "reproduce", claims: [
-      {claim: "undecided first in the file", env: "CartPole-v1", verdict: "undecided", gain: 0.1, gain_sem: 0.2, runs: 8},
+      {claim: "inconclusive first in the file", env: "CartPole-v1", verdict: "inconclusive", gain: 0.1, gain_sem: 0.2, runs: 8},
       {claim: $bad, env: "Acrobot-v1", target: "paper", verdict: "does not hold", gain: -1, gain_sem: 0.2, runs: 8},
-      {claim: "this holds", env: $bad, verdict: "holds", gain: 3, gain_sem: 0.2, runs: 8}]}] + [range(12) as $i | $part + {name: "part \($i)"}] |
+      {claim: "this holds", env: $bad, verdict: "holds", gain: 3, gain_sem: 0.2, runs: 8}]}] + [range(12) as $i | $part + {name: "part \($i)", part_of: 0}] |
   .runs[0].table.cells |= map(map(if .difference then . + {ci_low: (.difference - 2), ci_high: (.difference + 2)} else . end)) |
   .comparison = [range(5) as $i | $table.curves[0] + {map: "map \($i)", role: "train", mean: [range(21) | . * ($i + 1)]}]' \
   document.json >reproduced.json
@@ -382,19 +382,21 @@ for width in 1200 400; do
   browser_size "$width" 900
   browser_open "file://$work/reproduced.html"
   quiet_page "reproduction, $width px"
-  holds "less than 10,000 px at $width" 'return document.documentElement.scrollHeight < (innerWidth > 800 ? 10000 : 20000)'
+  holds "less than 10,000 px at $width" 'return document.documentElement.scrollHeight < 10000'
   holds "nothing is wider than $width px" 'return document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll("body *")].every((n) => n.closest(".wide, svg, .only-heard, .skip") || n.getBoundingClientRect().right <= innerWidth + 0.5)'
   picture "reproduction-$width"
 done
 browser_size 1200 900
 browser_open "file://$work/reproduced.html"
-holds "claims with the colours of their verdicts" 'const cells = [...document.querySelectorAll("#run0 .claims td[data-verdict]")]; return cells.map((c) => c.dataset.verdict + ":" + c.className).join() === "undecided:,does not hold:worse strong,holds:better strong" && document.querySelectorAll("#run0 .claims td").length === 9 && document.querySelector("#run0-claims .what").textContent === "Of 3 claims of the paper, 1 hold, 1 do not hold and 1 are undecided."'
+holds "claims with the colours of their verdicts" 'const cells = [...document.querySelectorAll("#run0 .claims td[data-verdict]")]; return cells.map((c) => c.dataset.verdict + ":" + c.className).join() === "inconclusive:,does not hold:worse strong,holds:better strong" && document.querySelectorAll("#run0 .claims td").length === 9 && document.querySelector("#run0-claims .what").textContent === "Of 3 claims of the paper, 1 hold, 1 do not hold and 1 are inconclusive."'
 holds "and above all else of the run" 'return document.querySelector("#run0-claims").getBoundingClientRect().top < document.querySelector("#run0 .summary").getBoundingClientRect().top'
-holds "parts are folded" 'const parts = document.querySelectorAll("details[id^=run]"); return parts.length === 12 && [...parts].every((p) => !p.open)'
+holds "parts are folded, all in one fold, and not among the contents" 'const parts = document.querySelectorAll("#run0 > details > details[id^=run]"); return parts.length === 12 && [...parts].every((p) => !p.open && !p.parentElement.open) && parts[0].parentElement.querySelector("summary").textContent === "The 12 runs it is made of" && ![...document.querySelectorAll("#contents a")].some((a) => a.textContent.startsWith("part"))'
+browser_keys '#run0 > details > summary' 'Enter'
 browser_keys '#run3 > summary' 'Enter'
 holds "and unfolded by a key" 'return document.getElementById("run3").open && document.querySelector("#run3 [data-chart=validation] path.line").getBBox().width > 200'
-browser_click '#contents a[href="#run5"]'
-holds "or by the list of contents" 'return document.getElementById("run5").open'
+holds "maps and explorer are folded" 'return ["maps", "explorer"].every((id) => document.getElementById(id).tagName === "DETAILS" && !document.getElementById(id).open)'
+browser_click '#contents a[href="#maps"]'
+holds "and unfolded by the list of contents" 'return document.getElementById("maps").open && document.querySelector("[data-chart=phi] path.line").getBBox().width > 200'
 holds "five training runs over each other, no bands" 'const c = document.querySelector("#comparison [data-chart=curves]"); return c.querySelectorAll("path.line").length === 5 && c.querySelectorAll("path.band").length === 0'
 browser_keys '#comparison .switch[data-key$=bands]' 'Space'
 holds "bands on request" 'return document.querySelectorAll("#comparison path.band").length === 5'
@@ -404,6 +406,39 @@ holds "the legend switches curves, and what is read" 'const r = document.querySe
 holds "paired differences with their intervals" 'const c = document.querySelectorAll("#run0 [data-chart=differences]"), dots = c[0].querySelectorAll("circle.dot"), whiskers = c[0].querySelectorAll(".whisker");
   return c.length === 3 && dots.length === 2 && whiskers.length === 2 && c[0].querySelectorAll(".grid .axis").length === 1 && Number(whiskers[0].getAttribute("x1")) < Number(dots[0].getAttribute("cx")) && c[0].textContent.includes("63 %")'
 quiet_page "reproduction"
+
+# of everything: how many claims of each reproduction hold, before all else
+jq '.runs[0] as $one | .runs = [$one + {name: "all", claims: null, table: null, curves: [], config: {artefact: "all"}},
+    $one + {name: "control", part_of: 0}, .runs[1] + {part_of: 1}, $one + {name: "minatar", part_of: 0}, .runs[2] + {part_of: 3}, .runs[3] + {part_of: 0}]' \
+  reproduced.json >everything.json
+assemble everything.json everything.html
+browser_open "file://$work/everything.html"
+holds "the verdicts of each reproduction" 'const rows = [...document.querySelectorAll("#run0 .verdicts tbody tr")].map((r) => [...r.children].map((c) => c.textContent).join()); return rows.join(" ") === "control,1,1,1 minatar,1,1,1 all,2,2,2" && document.querySelector("#run0-verdicts").getBoundingClientRect().top < document.querySelector("#run0 .summary").getBoundingClientRect().top'
+holds "a section for each, the runs of each folded within it" 'const inside = (id) => [...document.querySelectorAll(`#${id} > details > details[id^=run]`)].map((d) => d.id).join(); return inside("run0") === "run5" && inside("run1") === "run2" && inside("run3") === "run4" && ["run1", "run3"].every((id) => document.getElementById(id).parentElement.id === "content")'
+quiet_page "everything reproduced"
+
+# scores over all environments: interquartile means, win rates, performance profiles
+jq --arg bad "$hostile" '.runs = [.runs[1] + {scores: {baseline: "negentropy", envs: 3, tau: [range(101) | . / 50],
+    maps: [[$bad, 0.9, 0.8], ["negentropy", 0.1, null], ["l2", 0.5, 0.25], ["fourth", -0.2, 0.1]] | map(. as [$name, $iqm, $wins] | {map: $name, runs: 24, failures: 0,
+      iqm: $iqm, low: ($iqm - 0.05), high: ($iqm + 0.05), wins: $wins, wins_low: null, wins_high: null, share: [range(101) | if . / 50 < $iqm then 1 else 0.25 end],
+      share_low: [range(101) | 0.2], share_high: [range(101) | 1]})}}]' document.json >scores.json
+assemble scores.json scores.html
+for width in 1200 400; do
+  browser_size "$width" 900
+  browser_open "file://$work/scores.html"
+  holds "nothing is wider than $width px" 'return document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll("body *")].every((n) => n.closest(".wide, svg, .only-heard, .skip") || n.getBoundingClientRect().right <= innerWidth + 0.5)'
+  holds "texts of the charts are whole ($width px)" 'return [...document.querySelectorAll("#run0-scores .plot > svg")].every((c) => { const box = c.getBoundingClientRect(); return [...c.querySelectorAll(".words text")].every((t) => { const b = t.getBoundingClientRect(); return b.left >= box.left - 1 && b.right <= box.right + 1 && b.bottom <= box.bottom + 1; }); })'
+  picture "scores-$width"
+done
+holds "a profile and an interval for each map, in its colour" 'const p = document.querySelector("[data-chart=profiles]"), s = document.querySelector("[data-chart=scores]"); return p.querySelectorAll("path.line").length === 4 && p.querySelectorAll("path.band").length === 0 && s.querySelectorAll("circle.dot").length === 4 && s.querySelectorAll(".whisker").length === 4 && s.textContent.includes("25 %") &&
+  p.querySelector("path[data-series=l2]").getAttribute("stroke") === s.querySelector("circle[data-series=l2]").getAttribute("fill")'
+browser_keys '#run0-scores .switch[data-key$=bands]' 'Space'
+holds "bands on request" 'return document.querySelectorAll("[data-chart=profiles] path.band").length === 4'
+browser_keys '[data-chart=profiles] .plot svg' 'Home'
+holds "keys read the profiles" 'const r = document.querySelector("[data-chart=profiles] .readout"); return !r.hidden && r.textContent.includes("above score 0.00") && r.textContent.includes("100 %") && r.textContent.includes("25 %")'
+browser_keys '#run0-scores .legend button[data-series=fourth]' 'Enter'
+holds "the legend switches both charts" 'return document.querySelectorAll("[data-chart=profiles] path.line").length === 3 && document.querySelectorAll("[data-chart=scores] circle.dot").length === 3'
+quiet_page "scores"
 
 # ---------------------------------------------------------------------------------------------
 # Refreshed data: what did not change stays, and so do focus, cursor and what was drawn

@@ -243,7 +243,7 @@ expect_out '"recent_mean":'
   done
 } >"$work/large.yaml"
 run train --env "$work/large.yaml" --map l2 --seeds 4096 --threads 4096
-expect_refusal 2 "4096 trainings at a time" "of memory needed"
+expect_refusal 2 "4096 training runs at a time" "of memory needed"
 
 printf 'grid: 4\nstart: [0, 0]\nobjects:\n  - {cell: [3, 3], reward: 1, terminate: 1, respawn: 0}\n' >"$work/task.yaml"
 run train --env "$work/task.yaml" --map l2 --set steps=1024 --set envs=8 --set unroll=16 --json

@@ -121,6 +121,24 @@ static void test_empty(void **state) {
   mm_free(text);
 }
 
+// Panels of a figure that wants it have letters, from a on, where there are several.
+static void test_letters(void **state) {
+  (void)state;
+  need_gnuplot();
+  for (int n = 1; n <= 28; n += 27)
+    for (int lettered = 0; lettered < 2; lettered++) {
+      mm_plot plot = { .width = 400, .height = 300, .lettered = lettered };
+      for (int i = 0; i < n; i++)
+        mm_plot_panel(&plot, (mm_panel){ .box = box });
+      char *text = draw(&plot);
+      static const char *const letters[] = { ">a<", ">b<", ">z<", ">aa<", ">ab<" };
+      for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        assert_int_equal(count(text, letters[i]), lettered && n > 1);
+      assert_int_equal(count(text, ">ac<"), 0);
+      mm_free(text);
+    }
+}
+
 // Every style once; ranges come from the rows, the level and the ends of bands and intervals.
 static void test_styles(void **state) {
   (void)state;
@@ -233,10 +251,9 @@ static void test_given_up(void **state) {
 
 int suite_plot(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_open, fixture_close)
-  const struct CMUnitTest tests[] = {
-    TEST(ranges), TEST(cells), TEST(map_lines),    TEST(empty),
-    TEST(styles), TEST(marks), TEST(endless_arms), TEST(given_up)
-  };
+  const struct CMUnitTest tests[] = { TEST(ranges),  TEST(cells),        TEST(map_lines),
+                                      TEST(letters), TEST(empty),        TEST(styles),
+                                      TEST(marks),   TEST(endless_arms), TEST(given_up) };
 #undef TEST
   return cmocka_run_group_tests_name("plot", tests, NULL, NULL);
 }

@@ -436,12 +436,12 @@ static void test_claims_ampo(void **state) {
     }
     mm_artefact_summarise(&r);
     assert_ok(mm_artefact_claims(&r, &mm_artefact_specs[MM_ARTEFACT_MINATAR], rows[i].env, "code"));
-    assert_int_equal(verdict_on(&r, "final value: learned > negentropy"), 1);
-    assert_int_equal(verdict_on(&r, "final value: learned > l2"), rows[i].above);
-    assert_int_equal(verdict_on(&r, "final value: learned ties with l2"), rows[i].tie);
-    assert_int_equal(verdict_on(&r, "negentropy levels off lower: final value of l2 > negentropy"),
+    assert_int_equal(verdict_on(&r, "final return: learned > negentropy"), 1);
+    assert_int_equal(verdict_on(&r, "final return: learned > l2"), rows[i].above);
+    assert_int_equal(verdict_on(&r, "final return: learned ties with l2"), rows[i].tie);
+    assert_int_equal(verdict_on(&r, "negentropy levels off lower: final return of l2 > negentropy"),
                      rows[i].lower);
-    assert_int_equal(verdict_on(&r, "final value: learned more than twice negentropy"),
+    assert_int_equal(verdict_on(&r, "final return: learned more than twice negentropy"),
                      rows[i].twice);
     mm_artefact_release(&r);
   }

@@ -109,7 +109,7 @@ typedef struct mm_pmd_config {
   NUMBER(gamma, 0.99, 0, 1, false, "discount of future rewards")                                   \
   NUMBER(gae_lambda, 0.95, 0, 1, false, "decay of the advantage estimates")                        \
   NUMBER(max_grad_norm, 1.4, 0, 1e9, false, "bound on the gradient's norm, 0 for none")            \
-  NUMBER(value_clip, 0.2, 0, 1e9, false, "how far a value may move in one iteration, 0 for any")   \
+  NUMBER(value_clip, 0.2, 0, 1e9, false, "value clip range of an iteration, 0 for none")           \
   NUMBER(value_coef, 0.5, 0, 1e6, false, "weight of the critic's loss")                            \
   NUMBER(hidden, 64, 1, 1024, true, "units of each of the two hidden layers")
 
@@ -173,7 +173,7 @@ typedef struct mm_ampo_config {
 
 // PPO, on softmax or Gaussian policies.
 #define MM_PPO_NUMBERS(NUMBER)                                                                     \
-  NUMBER(policy_clip, 0.2, 1e-6, 1e6, false, "ratios of probabilities count within 1 -+ this")     \
+  NUMBER(policy_clip, 0.2, 1e-6, 1e6, false, "PPO clip range: ratios count within 1 -+ this")      \
   NUMBER(entropy_coef, 0.01, 0, 1e6, false, "weight of the policy's entropy")
 
 typedef struct mm_ppo_config {

@@ -13,7 +13,7 @@
 //   mm_player_destroy(player);
 //   mm_policy_destroy(policy);
 //
-// Or from trainings in this process, on whatever runs them (mm_job_run, backend.h):
+// Or from training runs in this process, on whatever runs them (mm_job_run, backend.h):
 //
 //   mm_policy_create(&job, 1, &policy);
 //   job.hooks = mm_policy_hooks(policy);
@@ -58,14 +58,14 @@ MM_API mm_status mm_policy_save(const mm_policy *policy, const char *path);
 MM_API void mm_policy_destroy(mm_policy *policy);
 
 // ---------------------------------------------------------------------------------------------
-// From trainings
+// From training runs
 
 // Room for the networks of n agents that are trained as this job, with the seeds job->seed,
 // job->seed + 1, ... Everything is copied; the map of a search point is made. MM_ERR_INPUT for
 // learners without networks (tables of PMD). From any thread.
 MM_API mm_status mm_policy_create(const mm_job *job, size_t n, mm_policy **out);
 
-// Hooks for those jobs that enter each one's networks and final value when it ends, by its seed; a
+// Hooks for those jobs that enter each one's networks and final return when it ends, by its seed; a
 // job whose networks are not finite, and one of another seed, leaves nothing. They belong to the
 // policy, and may be used by different jobs at the same time.
 MM_API const mm_job_hooks *mm_policy_hooks(mm_policy *policy);
@@ -88,7 +88,7 @@ typedef struct mm_policy_info {
   double eta;                // that the scores are multiplied with; 1 for learners that have none
   uint64_t seed;             // of agent 0; the others follow it
   size_t n;                  // agents
-  const double *final_value; // [n] what the trainings reached, NaN where it is not known
+  const double *final_value; // [n] what the training runs reached, NaN where it is not known
   // Sizes of the networks, as mm_vec_info has them; 0 as long as no agent has any.
   int32_t n_input;
   int32_t n_action; // 0: actions are real,
@@ -97,7 +97,7 @@ typedef struct mm_policy_info {
   bool relu; // hidden units are relu instead of tanh
 } mm_policy_info;
 
-// What is known now: sizes and final values come with the networks. From any thread.
+// What is known now: sizes and final returns come with the networks. From any thread.
 MM_API void mm_policy_describe(const mm_policy *policy, mm_policy_info *out);
 
 // The parameters, tensor by tensor: actor before critic, from input to output, weight before bias.

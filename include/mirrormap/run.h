@@ -72,12 +72,12 @@ MM_API void mm_run_drop(mm_run *run);
 // How it stands
 
 typedef struct mm_run_summary {
-  int64_t generations;        // complete
-  uint64_t evaluations;       // jobs
-  int64_t trainings, kept;    // rows of these tables
-  uint64_t env_steps;         // of the jobs and the trainings
-  uint64_t kept_steps;        // of trainings that are not complete, where they were checkpointed
-  double seconds;             // of all sessions, in generations
+  int64_t generations;     // complete
+  uint64_t evaluations;    // jobs
+  int64_t trainings, kept; // rows of these tables
+  uint64_t env_steps;      // of the jobs and the training runs
+  uint64_t kept_steps;     // of training runs that are not complete, where they were checkpointed
+  double seconds;          // of all sessions, in generations
   char started[32], last[32]; // UTC, ISO 8601
   char outcome[16];           // of the last session
   bool owned;                 // a process is working on it now
@@ -89,7 +89,7 @@ MM_API mm_status mm_run_summarise(mm_run *run, mm_run_summary *out);
 // What a run will have when it is complete, as far as that is known; 0 where it is not.
 typedef struct mm_run_plan {
   int64_t generations; // of a search
-  int64_t trainings;   // of lists of trainings
+  int64_t trainings;   // of lists of training runs
   double env_steps;    // of these
   bool open_ended;     // more of these may come: what comes depends on results
 } mm_run_plan;

@@ -149,7 +149,7 @@ typedef struct mm_curve_point {
 
 // The mean curve of runs with the same settings, those with a value, into (*out)[*n_point],
 // released with mm_curve_release. Runs that broke down have fewer points: from there on they count
-// with their final value.
+// with their final return.
 MM_API mm_status mm_estimate_curve(const mm_result *runs, size_t n, mm_curve_point **out,
                                    size_t *n_point);
 MM_API void mm_curve_release(mm_curve_point *curve);

@@ -54,7 +54,8 @@ static mm_status check_memory(const mm_job_list *l, int threads) {
       most = fmax(most, mm_env_task_bytes(l->jobs[i].env));
   }
   if (width * most <= 0) return MM_OK;
-  snprintf(what, sizeof what, "%.0f training%s at a time (--threads)", width, width > 1 ? "s" : "");
+  snprintf(what, sizeof what, "%.0f training run%s at a time (--threads)", width,
+           width > 1 ? "s" : "");
   return mm_memory_check(width * most, what);
 }
 

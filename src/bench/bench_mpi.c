@@ -143,7 +143,7 @@ typedef struct scenario {
 
 static const scenario scenarios[] = {
   { "control", "control, 8 training runs a rank", false, 8, 0, 1, 1 },
-  { "control-1", "control, 1 training a rank", false, 1, 0, 1, 1 },
+  { "control-1", "control, 1 training run a rank", false, 1, 0, 1, 1 },
   { "control-512", "control, 512 training runs", false, 0, 512, 1, 1 },
   { "gridworld", "Grid-World, 8 training runs a rank", true, 8, 0, 1, 1 },
   { "gridworld-64", "Grid-World, 64 training runs a rank", true, 64, 0, 1, 1 },
@@ -199,7 +199,7 @@ static mm_status draw(const char *path, const double *table) {
                    "set lmargin at screen 0.11\nset rmargin at screen 0.97\n"
                    "set logscale x 2\nset xrange [16:16384]\nset yrange [0:102]\n"
                    "set format x '%%g'\nset xlabel 'ranks of one thread'\n"
-                   "set ylabel 'efficiency, %%'\nset key bottom left samplen 2 spacing 1.1\n"
+                   "set ylabel 'efficiency, %%'\nset key bottom left Left reverse samplen 2 spacing 1.1\n"
                    "set arrow from 16,90 to 16384,90 nohead lc rgb '#777777' dt (2,3)\n");
   for (int s = 0; s < SCENARIOS; s++)
     (void)mm_figure_data(figure, table + 2 * s * POINTS, POINTS, 2);

@@ -48,7 +48,7 @@ struct mm_artefact {
 
 void mm_artefact_release(mm_artefact *r);
 
-// A new cell with its labels, all numbers undefined, and room for n_seed runs of the final value.
+// A new cell with its labels, all numbers undefined, and room for n_seed runs of the final return.
 // It stays where it is until the next one.
 mm_status mm_artefact_add(mm_artefact *r, const char *env, const char *map, const char *target,
                           size_t n_seed, mm_artefact_cell **out);

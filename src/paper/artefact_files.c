@@ -57,7 +57,7 @@ static cJSON *cell_json(const mm_artefact_cell *cell) {
 }
 
 static const char *verdict_text(int verdict) {
-  return verdict > 0 ? "holds" : verdict < 0 ? "does not hold" : "undecided";
+  return verdict > 0 ? "holds" : verdict < 0 ? "does not hold" : "inconclusive";
 }
 
 static void add_claims(cJSON *root, const mm_artefact *r) {

@@ -58,8 +58,8 @@ static const char *const transfer_rows[] = {
 #define ABOVE MM_CLAIM_ABOVE
 
 static const mm_claim_spec grid_claims[] = {
-  { "final value: learned > l2", FINAL, "learned", "l2", ABOVE, 0 },
-  { "final value: l2 > negentropy", FINAL, "l2", "negentropy", ABOVE, 0 },
+  { "final return: learned > l2", FINAL, "learned", "l2", ABOVE, 0 },
+  { "final return: l2 > negentropy", FINAL, "l2", "negentropy", ABOVE, 0 },
   { "estimation error: learned > l2", ERROR, "learned", "l2", ABOVE, 0 },
   { "estimation error: l2 > negentropy", ERROR, "l2", "negentropy", ABOVE, 0 },
   { "early policy distance: learned < l2", DISTANCE, "l2", "learned", ABOVE, 0 },
@@ -73,14 +73,14 @@ static const mm_claim_spec grid_claims[] = {
 enum { ACROBOT = 1, CARTPOLE = 2, ASTERIX = 4, FREEWAY = 8, INVADERS = 16 };
 
 static const mm_claim_spec ampo_claims[] = {
-  { "final value: learned > negentropy", FINAL, "learned", "negentropy", ABOVE, 0 },
-  { "final value: learned ties with l2", FINAL, "learned", "l2", MM_CLAIM_TIE, ACROBOT },
-  { "final value: learned > l2", FINAL, "learned", "l2", ABOVE,
+  { "final return: learned > negentropy", FINAL, "learned", "negentropy", ABOVE, 0 },
+  { "final return: learned ties with l2", FINAL, "learned", "l2", MM_CLAIM_TIE, ACROBOT },
+  { "final return: learned > l2", FINAL, "learned", "l2", ABOVE,
     CARTPOLE | ASTERIX | FREEWAY | INVADERS },
   // that the learned map is above it is said already
-  { "negentropy levels off lower: final value of l2 > negentropy", FINAL, "l2", "negentropy", ABOVE,
-    ACROBOT | ASTERIX | INVADERS },
-  { "final value: learned more than twice negentropy", FINAL, "learned", "negentropy",
+  { "negentropy levels off lower: final return of l2 > negentropy", FINAL, "l2", "negentropy",
+    ABOVE, ACROBOT | ASTERIX | INVADERS },
+  { "final return: learned more than twice negentropy", FINAL, "learned", "negentropy",
     MM_CLAIM_TWICE, ASTERIX | INVADERS },
 };
 
@@ -100,7 +100,7 @@ static const mm_artefact_row grid_curves[] = {
   { "estimation_error", "estimation error", true },
   { "update_distance", "policy distance", true },
 };
-static const mm_artefact_row ampo_curves[] = { { "value", "performance", false } };
+static const mm_artefact_row ampo_curves[] = { { "value", "return", false } };
 static const mm_artefact_row mujoco_curves[] = { { "value", "return", false } };
 
 static const char *const grid_notes[] = {

@@ -87,7 +87,8 @@ static mm_status note_search(mm_paper *r) {
   if (!view.best.known) return MM_OK;
   return mm_artefact_note(
       &r->result,
-      "%s: %lld generations, %llu trainings, %.3g steps; best mean at generation %lld with %.5g on "
+      "%s: %lld generations, %llu training runs, %.3g steps; best mean at generation %lld with "
+      "%.5g on "
       "its validation tasks, minus negentropy %+.3g (%.2g), minus l2 %+.3g (%.2g)",
       r->stage, (long long)view.generation, (unsigned long long)view.evaluations,
       (double)view.env_steps, (long long)view.best.generation, view.best.value.mean,

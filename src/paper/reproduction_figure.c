@@ -39,9 +39,10 @@ static mm_curve curve_of(const picture *p, size_t env, size_t map, const char *n
   for (size_t i = 0; cell && i < cell->n_curve; i++) {
     const mm_artefact_curve *c = &cell->curve[i];
     size_t skipped = g->learned && c->n > LONG ? SKIPPED : 0;
-    if (strcmp(c->name, name) == 0) return (mm_curve){ c->point + skipped, c->n - skipped, 0 };
+    if (strcmp(c->name, name) == 0)
+      return (mm_curve){ c->point + skipped, c->n - skipped, 0, g->map[map] };
   }
-  return (mm_curve){ NULL, 0, 0 };
+  return (mm_curve){ NULL, 0, 0, NULL };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -51,7 +52,7 @@ static mm_curve curve_of(const picture *p, size_t env, size_t map, const char *n
 static void begin_row(picture *p, double height, const char *title, const char *axis) {
   p->row.y += MM_LINE_HEIGHT + 8;
   p->row.h = height;
-  mm_plot_text(&p->plot, p->row.x - AXIS_LEFT + 4, p->row.y - 15, MM_LEFT, MM_INK, "%s", title);
+  mm_plot_text(&p->plot, p->row.x, p->row.y - 11, MM_LEFT, MM_INK, "%s", title);
   if (axis)
     mm_plot_text(&p->plot, (p->plot.width + AXIS_LEFT) / 2, p->row.y + height + AXIS_BOTTOM + 10,
                  MM_CENTRE, MM_LABEL_INK, "%s", axis);
@@ -193,6 +194,7 @@ mm_status mm_artefact_figure_grid(const mm_artefact *r, const mm_artefact_grid *
   const bool many = grid->n_env > 3;
   const double height = many ? 100 : 130;
   picture p = { .r = r, .grid = grid, .row = { MARGIN + AXIS_LEFT, MARGIN, many ? 150 : 230, 0 } };
+  p.plot.lettered = true;
   p.plot.width = 2 * MARGIN + (double)grid->n_env * (AXIS_LEFT + p.row.w + GAP);
   mm_status status = MM_OK;
   for (int i = 0; i < N_BASE && grid->learned && status == MM_OK; i++)

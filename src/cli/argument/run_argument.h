@@ -15,7 +15,7 @@
   OPTION_OF(args_type, TEXT, "map", map, "MAP", "the mirror map; not needed for ppo")
 #define RUN_RESUME_OPTION(args_type, what)                                                         \
   OPTION_OF(args_type, TEXT, "resume", resume, "RUN",                                              \
-            "resume the " what " in this folder instead of beginning one")
+            "resume the " what " in this folder")
 #define RUN_FIRST_SEED_OPTION(args_type)                                                           \
   OPTION_OF(args_type, COUNT, "seed", seed, "S", "seed of the first; the others follow it",        \
             .fallback = "0")

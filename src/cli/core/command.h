@@ -83,7 +83,7 @@ typedef struct option {
   option_type type;
   size_t offset;
   const char *metavar;  // how help calls the value
-  const char *help;     // one sentence without a full stop
+  const char *help;     // one sentence without a full stop; one screen of help ends at its ';'
   const char *fallback; // the value when not given, as it would be typed; NULL for none
   // what help says of the values when not given, where that is not one text; NULL for nothing
   const char *(*defaults)(const char *name, char out[OPTION_DEFAULTS_SIZE]);
@@ -201,7 +201,7 @@ int help_find(const command *c, const char *word, help_topic *out);
 // holds when it is not given.
 enum { HELP_VALUE_SIZE = 96, HELP_TEXT_SIZE = 512 + OPTION_DEFAULTS_SIZE, HELP_USAGE_SIZE = 400 };
 void help_option_value(const option *o, char out[HELP_VALUE_SIZE]);
-void help_option_text(const option *o, char out[HELP_TEXT_SIZE]);
+void help_option_text(const option *o, bool whole, char out[HELP_TEXT_SIZE]);
 
 // "mirrormap map show MAP... [options]"
 void help_usage(const command *c, const char *path, char out[HELP_USAGE_SIZE]);

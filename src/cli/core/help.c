@@ -8,7 +8,7 @@
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 
-enum { INDENT = 2, COLUMN = 26 };
+enum { INDENT = 2, COLUMN = 26, EXAMPLES = 3 };
 
 static int page_width(void) {
   int width = terminal_width(stdout);
@@ -68,9 +68,11 @@ void help_option_value(const option *o, char out[HELP_VALUE_SIZE]) {
                              i > 0 ? (o->type == OPTION_CHOICES ? "," : "|") : "", o->choices[i]);
 }
 
-void help_option_text(const option *o, char out[HELP_TEXT_SIZE]) {
+void help_option_text(const option *o, bool whole, char out[HELP_TEXT_SIZE]) {
   char defaults[OPTION_DEFAULTS_SIZE];
-  size_t used = (size_t)snprintf(out, HELP_TEXT_SIZE, "%s%s%s%s%s", o->help,
+  const char *end = whole ? NULL : strchr(o->help, ';');
+  const int length = end != NULL ? (int)(end - o->help) : (int)strlen(o->help);
+  size_t used = (size_t)snprintf(out, HELP_TEXT_SIZE, "%.*s%s%s%s%s", length, o->help,
                                  o->fallback != NULL ? " (default " : "",
                                  o->fallback != NULL ? o->fallback : "",
                                  o->fallback != NULL ? ")" : "", o->required ? " (required)" : "");
@@ -78,10 +80,10 @@ void help_option_text(const option *o, char out[HELP_TEXT_SIZE]) {
     snprintf(out + used, HELP_TEXT_SIZE - used, " (%s)", o->defaults(o->name, defaults));
 }
 
-static void put_option(const option *o, const char *dashes, const char *joint) {
+static void put_option(const option *o, const char *dashes, const char *joint, bool whole) {
   char name[128], value[HELP_VALUE_SIZE], text[HELP_TEXT_SIZE];
   help_option_value(o, value);
-  help_option_text(o, text);
+  help_option_text(o, whole, text);
   snprintf(name, sizeof name, "%s%s%s%s", dashes, o->name, value[0] != '\0' ? joint : "", value);
   put_entry(name, text);
 }
@@ -92,7 +94,7 @@ static void put_direct(const option *settings) {
     char text[96];
     if (!o->direct) continue;
     snprintf(text, sizeof text, "the same as --set %s=VALUE", o->name);
-    put_option(&(option){ .name = o->name, .metavar = "VALUE", .help = text }, "--", " ");
+    put_option(&(option){ .name = o->name, .metavar = "VALUE", .help = text }, "--", " ", true);
   }
 }
 
@@ -142,17 +144,39 @@ static void put_options(const command *c, const option *const *list, size_t n, b
   put_heading("options");
   for (size_t i = 0; i < n; i++) {
     if (list[i]->rare && !all) continue;
-    put_option(list[i], strcmp(list[i]->name, "help") == 0 ? "-h, --" : "--", " ");
+    put_option(list[i], strcmp(list[i]->name, "help") == 0 ? "-h, --" : "--", " ", all);
     if (list[i]->type == OPTION_SETTING && all) put_direct(options_settings(c));
   }
 }
 
-static void put_examples(const char *line) {
+// A command line goes on behind a backslash where it is too wide, so that it can be copied. Returns
+// how many lines it took.
+static int put_example(const char *line, int length) {
+  const int width = page_width() - 2;
+  int column = printf("%*s", INDENT, ""), n = 1;
+  for (int i = 0, word; i < length; i += word + 1) {
+    word = (int)strcspn(line + i, " \n");
+    // an option stays with its value
+    if (line[i] == '-' && line[i + word] == ' ' && line[i + word + 1] != '-')
+      word += 1 + (int)strcspn(line + i + word + 1, " \n");
+    if (i > 0 && column + 1 + word > width) {
+      column = printf(" \\\n%*s", 2 * INDENT, "") - 3;
+      n++;
+    } else if (i > 0) {
+      column += printf(" ");
+    }
+    column += printf("%.*s", word, line + i);
+  }
+  putchar('\n');
+  return n;
+}
+
+// On one screen as many as fit into a few lines.
+static void put_examples(const char *line, bool all) {
   put_heading("examples");
-  // command lines are not wrapped: they are there to be copied
-  while (*line != '\0') {
+  for (int n = 0; *line != '\0' && (all || n < EXAMPLES);) {
     int length = (int)strcspn(line, "\n");
-    printf("%*s%.*s\n", INDENT, "", length, line);
+    n += put_example(line, length);
     line += length + (line[length] == '\n');
   }
 }
@@ -177,7 +201,7 @@ static void put_more(const option *const *list, size_t n, bool settings) {
 static void put_settings(const command *c, const char *path) {
   printf("mirrormap %s: settings for --set KEY=VALUE and for presets\n\n", path);
   for (const option *o = options_settings(c); o->name != NULL; o++)
-    put_option(o, "", "=");
+    put_option(o, "", "=", true);
 }
 
 int help_find(const command *c, const char *word, help_topic *out) {
@@ -212,5 +236,5 @@ void help_command(const command *c, const char *path, help_topic topic) {
     put_options(c, list, n, all);
   }
   if (!all) put_more(list, n, c->settings != NULL);
-  if (c->examples != NULL) put_examples(c->examples);
+  if (c->examples != NULL) put_examples(c->examples, all);
 }

@@ -76,7 +76,7 @@ static void add_entry(FILE *f, const char *name, const char *value, const char *
 static void add_option(FILE *f, const option *o, const char *dashes) {
   char value[HELP_VALUE_SIZE], text[HELP_TEXT_SIZE];
   help_option_value(o, value);
-  help_option_text(o, text);
+  help_option_text(o, true, text);
   add_entry(f, output_format("%s%s", dashes, o->name), value, text);
 }
 

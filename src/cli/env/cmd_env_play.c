@@ -141,7 +141,7 @@ const command command_env_play = {
   .summary = "play an environment by keys, or watch a policy play",
   .positional = "[ID]",
   .about = "Arrows, hjkl or wasd move, r restarts, q quits. The same seed and keys give the same "
-           "game.\nGrid-World waits for each key: you are @, letters are objects, small ones are "
+           "game.\n\nGrid-World waits for each key: you are @, letters are objects, small ones are "
            "away and may come back; space stays.\nClassic control, locomotion tasks and MinAtar "
            "run in real time from the first move on: p pauses, . is a single step. In MinAtar a "
            "key lasts for one step and space fires, or does nothing where there is nothing to "

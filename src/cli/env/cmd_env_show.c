@@ -59,8 +59,7 @@ static int run(void *raw) {
 
 static const option options[] = {
   ENV_OPTIONS("random seed of the instance, with --index, and of the episode of --frames"),
-  OPTION(FLAG, "exact", exact, NULL,
-         "exact values also where they take time, beyond 300000 states (Grid-World)"),
+  OPTION(FLAG, "exact", exact, NULL, "exact values beyond 300000 states too (Grid-World)"),
   OPTION(FLAG, "optimal", optimal, NULL, "arrows of an optimal policy (Grid-World)"),
   OPTION(
       TEXT, "map", map, "MAP",
@@ -72,8 +71,8 @@ static const option options[] = {
          "of --frames, at most (default 1000); the end of the episode comes first", .low = 1,
          .high = 1e6),
   OPTION(COUNT, "every", every, "K",
-         "steps from frame to frame (default: about 24 frames on a sheet; in a film every step, in "
-         "a GIF at most 50 a second)",
+         "steps from frame to frame (default: about 24 frames on a sheet, every step in a film); a "
+         "GIF has at most 50 a second",
          .low = 1, .high = 1e6),
   OPTION(TEXT, "policy", policy, "random|RUN|FILE",
          "who plays in --frames: chance, or a trained policy (the folder of a run, a file)",
@@ -88,7 +87,7 @@ const command command_env_show = {
   .positional = "ID",
   .about =
       "Classic control and MinAtar: sizes, actions, rewards and ends, and the start that the seed "
-      "names.\nGrid-World: S is the start, letters are objects; collecting one gives its reward, "
+      "names.\n\nGrid-World: S is the start, letters are objects; collecting one gives its reward, "
       "ends the episode with probability `terminate`, and it comes back with probability `respawn` "
       "per step. Values are exact. Arrows are the likeliest actions while all objects are present; "
       "with index 0 those of --map belong to the run of `train` with the same seed.",

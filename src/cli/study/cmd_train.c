@@ -31,7 +31,7 @@ static const option train_options[] = {
   RUN_MAX_SECONDS_OPTION(train_args),
   RUN_SAVE_SECONDS_OPTION(train_args),
   OPTION(TEXT, "out", out, "DIR",
-         "folder of the run (default: runs/train-<env>-<n>; for pmd none)"),
+         "folder of the run (default: runs/train-<env>-<n>, for pmd none)"),
   BACKEND_OPTIONS(train_args),
   SETTINGS_PRESET_OPTION,
   { 0 },

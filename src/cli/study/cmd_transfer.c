@@ -33,11 +33,11 @@ static const option options[] = {
   OPTION(TEXT, "envs", envs, "ID,...", "the environments: IDs or task files"),
   RUN_RESUME_OPTION(transfer_args, "table"),
   ENV_ALGO_OPTION(transfer_args, ENV_MIRROR_ALGOS, "the environments'"),
-  OPTION(COUNT, "seeds", seeds, "N", "train this many agents for each map and environment",
-         .low = 1, .high = MM_STUDY_SEEDS_MAX, .fallback = "32"),
+  OPTION(COUNT, "seeds", seeds, "N", "runs for each map and environment", .low = 1,
+         .high = MM_STUDY_SEEDS_MAX, .fallback = "32"),
   RUN_FIRST_SEED_OPTION(transfer_args),
   OPTION(CHOICE, "controls", controls, NULL,
-         "rows to add: cheap: negentropy, l2 and a random map of the first learned map's family; "
+         "rows to add; cheap: negentropy, l2 and a random map of the first learned map's family; "
          "full: also tsallis:0.5, tsallis:1.5, that family's initial map, and with tuned eta "
          "negentropy, l2 and Tsallis (its q too)",
          .choices = control_names, .fallback = "cheap"),
@@ -54,8 +54,8 @@ static const option options[] = {
   RUN_SAVE_SECONDS_OPTION(transfer_args),
   BACKEND_OPTIONS(transfer_args),
   OPTION(TEXT, "out", out, "DIR",
-         "folder of the run, with tables, raw numbers and figures (default: "
-         "runs/transfer-<env>-<n>; for pmd none)"),
+         "folder of the run (default: runs/transfer-<env>-<n>, for pmd none); it gets tables, raw "
+         "numbers and figures"),
   SETTINGS_PRESET_OPTION,
   { 0 },
 };
@@ -66,7 +66,7 @@ static const option options[] = {
 
 enum { WORST_RUNS = 4 }; // a quarter of fewer runs is none
 
-// What a table shows: final values, or differences from a baseline.
+// What a table shows: final returns, or differences from a baseline.
 typedef struct view {
   const mm_study *study;
   mm_study_info info;
@@ -600,21 +600,22 @@ static int run(void *raw) {
 const command command_transfer = {
   .name = "transfer",
   .summary = "compare maps on several environments",
-  .about = "Trains every map on every environment with the same seeds and shows the final returns, "
-           "mean and standard error, the mean of the worst quarter and failures, and the paired "
-           "differences from negentropy and l2 with 95 % intervals (studentised bootstrap) and win "
-           "rates. A sentence for each environment says what can be concluded: paired sign-flip "
-           "tests, corrected by Holm's method for the cells of the table. `compare` says more of "
-           "such tables. Controls are added to the maps asked for.\n\nTables of ampo have a "
-           "folder, others with --out "
-           "DIR: run.db, in which finished runs are stored and unfinished ones checkpointed, and "
-           "at the end table.csv (means and paired differences), runs.csv (every run), table.json "
-           "and figures, with curves.csv and the learning curves where there are any (of pmd with "
-           "--set curve=exact). Such a table can be stopped at any moment, also by a crash, and "
-           "resumes bit-identically with --resume.",
+  .about =
+      "Trains every map, and controls, on every environment with the same seeds; shows the "
+      "final returns, mean and standard error, the mean of the worst quarter and failures, and "
+      "the paired differences from negentropy and l2 with 95 % intervals (studentised "
+      "bootstrap) and win rates.\n\nA sentence for each environment says what can be "
+      "concluded: paired sign-flip tests, corrected by Holm's method for the cells of the "
+      "table. `compare` says more of such tables.\n\nTables of ampo have a "
+      "folder, others with --out "
+      "DIR: run.db, in which finished runs are stored and unfinished ones checkpointed, and "
+      "at the end table.csv (means and paired differences), runs.csv (every run), table.json "
+      "and figures, with curves.csv and the learning curves where there are any (of pmd with "
+      "--set curve=exact). Such a table can be stopped at any moment, also by a crash, and "
+      "resumes bit-identically with --resume.",
   .examples = "mirrormap transfer --maps tsallis:0.5,random:1 --envs "
               "GridWorld-dense,GridWorld-long\nmirrormap transfer --maps map.json --envs "
-              "GridWorld-all --seeds 256 --set curve=exact \\\n  --out results\nmirrormap transfer "
+              "GridWorld-all --seeds 256 --set curve=exact --out results\nmirrormap transfer "
               "--resume runs/transfer-CartPole-v1-1",
   .options = options,
   .settings = settings_options,

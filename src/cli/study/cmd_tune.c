@@ -30,23 +30,23 @@ static const char *const prune_names[] = { "on", "off", NULL };
 static const option tune_options[] = {
   OPTION(TEXT, "env", env, "ID[,ID..]", "the environments to tune for; task files too"),
   OPTION(TEXT, "map", map, "MAP[,MAP..]",
-         "the mirror maps; a trial is judged by the mean over them. Not needed for ppo"),
+         "the mirror maps; a trial is judged by the mean over them; not needed for ppo"),
   OPTION(TEXT, "space", space, "FILE", "YAML file with the parameters and their ranges"),
   RUN_RESUME_OPTION(tune_args, "run"),
   ENV_ALGO_OPTION(tune_args, NULL, "the environments'"),
   OPTION(CHOICE, "method", method, NULL, "how to search, instead of the file's method",
          .choices = method_names),
-  OPTION(
-      COUNT, "trials", trials, "N",
-      "cma-es: try this many, in whole generations (64); halving: draw this many where a range has "
-      "no points (64); grid: refuse a larger one (1000)",
-      .low = 1, .high = MM_STUDY_TRIALS_MAX),
+  OPTION(COUNT, "trials", trials, "N",
+         "how many to try; cma-es: in whole generations (64); halving: draw this many where a "
+         "range has "
+         "no points (64); grid: refuse a larger one (1000)",
+         .low = 1, .high = MM_STUDY_TRIALS_MAX),
   OPTION(COUNT, "population", population, "N",
          "trials of a generation of cma-es (default: 4 + 3 ln of the number of parameters)",
          .low = 4, .high = MM_STUDY_TRIALS_MAX, .rare = true),
   OPTION(COUNT, "seeds", seeds, "N",
-         "train this many agents for each trial and environment, fewer for one that is stopped",
-         .low = 1, .high = MM_STUDY_TRIAL_SEEDS_MAX, .fallback = "8"),
+         "runs for each trial and environment; fewer for a trial that is stopped", .low = 1,
+         .high = MM_STUDY_TRIAL_SEEDS_MAX, .fallback = "8"),
   OPTION(CHOICE, "prune", prune, NULL,
          "stop trials that lie below the median after 1, 2, 4, .. seeds; halving has its own rule",
          .choices = prune_names, .fallback = "on", .rare = true),
@@ -461,11 +461,9 @@ const command command_tune = {
   .name = "tune",
   .summary = "search for good hyper-parameters",
   .about =
-      "Trials change settings within the ranges of a file, by a grid, by CMA-ES or by successive "
-      "halving; each trains agents on all environments with the same seeds. Its score is the "
-      "difference from the "
-      "baseline settings (those of --preset and --set) in final return, paired by seed, in units "
-      "of an environment's own spread. Trials below the median are stopped after a few "
+      "Trials change settings within the ranges of a file. The score of one is its gain in final "
+      "return over the baseline settings (those of --preset and --set), paired by seed, in units "
+      "of each environment's spread.\n\nTrials below the median are stopped after a few "
       "seeds; halving gives all of them few, and twice as many to the better half, until the rest "
       "has all seeds.\n\nThe file says `method: grid`, `cma-es` or `halving` and has a line for "
       "each "

@@ -26,8 +26,7 @@ static const char *const backend_choices[] = { "cpu", "cuda", NULL };
 
 static const option bench_options[] = {
   OPTION(CHOICE, "backend", backend, NULL,
-         "what to measure (default: the CPU; without a NAME also the first CUDA device, if there "
-         "is one)",
+         "what to measure (default: cpu); without either and a NAME also the first CUDA device",
          .choices = backend_choices),
   OPTION(FLAG, "quick", quick, NULL,
          "a short look: fewer rounds of the training runs, a search of 16 candidates; figures are "

@@ -20,7 +20,7 @@ typedef struct reader {
 // Numbers over steps under one tag, of all training runs of a group.
 typedef struct curves {
   const char *tag;
-  mm_result *of; // [n] of the group; only curve, status and final value count
+  mm_result *of; // [n] of the group; only curve, status and final return count
 } curves;
 
 // Training runs that differ by their seeds alone: n from number `from` on.

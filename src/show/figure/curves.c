@@ -36,5 +36,6 @@ void mm_curves_add(mm_plot *plot, const mm_curve *curve, size_t n, double unit) 
     add(plot, &curve[i], unit,
         (mm_series){ .style = MM_BAND, .line = curve[i].line, .opacity = 0.18 });
   for (size_t i = 0; i < n; i++)
-    add(plot, &curve[i], unit, (mm_series){ .style = MM_LINE, .line = curve[i].line });
+    add(plot, &curve[i], unit,
+        (mm_series){ .style = MM_LINE, .line = curve[i].line, .name = curve[i].name });
 }

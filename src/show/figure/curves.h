@@ -10,7 +10,8 @@
 typedef struct mm_curve {
   const mm_curve_point *point; // [n]
   size_t n;
-  int line; // its line type, see mm_map_lines
+  int line;         // its line type, see mm_map_lines
+  const char *name; // for viewers that tell it, or NULL
 } mm_curve;
 
 // What the lines and bands of the curves cover.

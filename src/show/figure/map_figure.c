@@ -642,6 +642,9 @@ mm_status mm_map_figure_write(const mm_map_figure_config *config, const mm_map *
   MM_TRY(check(config, n_map));
   picture p = { .config = *config, .maps = maps, .n_map = n_map };
   set_labels(&p, names);
+  for (size_t i = 0; i < n_map && config->line; i++)
+    p.line[i] = config->line[i];
   p.plot.width = page_width(&p);
+  p.plot.lettered = true;
   return mm_plot_write(&p.plot, add_bands(&p), path);
 }

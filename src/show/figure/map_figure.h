@@ -24,6 +24,7 @@ typedef struct mm_map_figure_config {
   size_t n_action;  // of the policy panel
   double eta;       // multiplies the scores of the policy panel
   double scale_max; // right end of its axis
+  const int *line;  // [n_map] line types as in other figures; NULL: by the names
 } mm_map_figure_config;
 
 // All panels, 3 actions, eta 0.9, c up to 4.

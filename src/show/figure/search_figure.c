@@ -308,7 +308,7 @@ static const struct {
 enum { N_PANEL = sizeof panels / sizeof *panels, BETWEEN = 12 };
 
 mm_status mm_search_figure(mm_run *run, const char *path) {
-  picture p = { .plot.width = WIDTH };
+  picture p = { .plot = { .width = WIDTH, .lettered = true } };
   mm_box b = { MARGIN + AXIS_LEFT, MARGIN, WIDTH - 2 * MARGIN - AXIS_LEFT - AXIS_RIGHT, 0 };
   mm_status status = mm_search_curve_read(run, &p.curve);
   if (status == MM_OK) {

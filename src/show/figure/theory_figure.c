@@ -98,7 +98,7 @@ mm_status mm_theory_figure_write(const mm_theory *runs, const char *const *names
                                  const char *title, double steps, const char *path) {
   if (n_run < 1 || n_run > MOST_RUNS)
     return MM_FAIL(MM_ERR_INPUT, "a picture shows 1 to %d runs, not %zu", MOST_RUNS, n_run);
-  picture p = { .runs = runs, .n_run = n_run, .plot.width = WIDTH };
+  picture p = { .runs = runs, .n_run = n_run, .plot = { .width = WIDTH, .lettered = true } };
   for (size_t i = 0; i < n_run; i++)
     if (runs[i].n_step > p.longest) p.longest = runs[i].n_step;
   double unit, total = (double)p.longest * steps;

@@ -72,7 +72,7 @@ static void add_panel(mm_plot *plot, const mm_transfer *t, const choice *maps, s
   mm_curve curve[MM_FIGURE_LINES];
   for (size_t i = 0; i < maps->n; i++) {
     const mm_transfer_cell *cell = mm_transfer_at(t, maps->shown[i], env);
-    curve[i] = (mm_curve){ cell->curve, cell->n_curve, maps->line[i] };
+    curve[i] = (mm_curve){ cell->curve, cell->n_curve, maps->line[i], maps->name[i] };
   }
   mm_range covered = mm_curves_range(curve, maps->n);
   double optimum = t->optimal_mean[env], end = (double)t->steps[env] / unit;
@@ -105,7 +105,7 @@ mm_status mm_transfer_figure_curves(const mm_transfer *t, const char *path) {
   const char *axis = mm_steps_label(longest, &unit);
 
   choice maps = choose_maps(t);
-  mm_plot plot = { .width = 2 * MARGIN + SIDE + (double)columns * pitch_x };
+  mm_plot plot = { .width = 2 * MARGIN + SIDE + (double)columns * pitch_x, .lettered = true };
   mm_box b = { MARGIN + SIDE + AXIS_LEFT, MARGIN, 0, 0 };
   b.w = plot.width - MARGIN - b.x;
   put_heading(&plot, t, maps.n, b);

@@ -168,7 +168,8 @@ mm_status mm_transfer_figure_finals(const mm_transfer *t, const char *path) {
     p.label = fmax(p.label, (double)strlen(c->map[m].label) * MM_FIGURE_CHARACTER + 14);
   p.label = fmin(p.label, LABEL_MOST);
   p.plot = (mm_plot){ .width = WIDTH + fmax(p.label - LABEL, 0),
-                      .height = ceil(top + 4 + (double)c->n_env * block) };
+                      .height = ceil(top + 4 + (double)c->n_env * block),
+                      .lettered = true };
   p.extent = mm_alloc_array(c->n_map, sizeof *p.extent);
   p.line = mm_alloc_array(c->n_map, sizeof *p.line);
   const char **name = mm_alloc_array(c->n_map, sizeof *name);

@@ -75,43 +75,82 @@ function comparisonSection(data) {
     : null;
 }
 
+// A run that a reproduction is made of stands folded within it. One with claims of its own, as
+// those of `reproduce all`, has a section beside it.
+const isPart = (run) => num(run.part_of) >= 0 && !list(run.claims).length;
+
+const partsTitle = (n, whole) => `The ${n > 1 ? n + " runs" : "run"} ${whole} made of`;
+
+// The runs that run i is made of, in one fold.
+function partsOf(i, key, data) {
+  const parts = list(data.runs).flatMap(
+    (run, k) => (isPart(run) && num(run.part_of) === i ? [runSection(run, k, data)] : []));
+  if (!parts.length) return document.createComment(key + "/parts");
+  const element = section(key + "/parts", parts.length,
+    () => fold(key + "/parts", partsTitle(parts.length, "it is"), false));
+  place(element, [element.querySelector("summary"), ...parts]);
+  return element;
+}
+
 // Times and counts change with every refresh: what does not show them stays.
 // A part of a reproduction, and a training run that stands in the comparison, is folded.
 function runSection(run, i, data) {
-  const key = "run" + i, {sessions, again, ...shown} = run, runs = list(data.runs),
-        several = runs.length > 1,
-        isPart = i > 0 && runs[0].command === "reproduce" && !list(run.claims).length,
-        isCompared = run.command === "train" && list(data.comparison).length > 0;
-  const element = section(key, [isPart || isCompared],
-    () => (isPart || isCompared ? fold(key + "/part", text(run.name), false)
-                                : el("section", {class: "run"})));
+  const key = "run" + i, {sessions, again, ...shown} = run, several = list(data.runs).length > 1,
+        isFolded = isPart(run) || (run.command === "train" && list(data.comparison).length > 0);
+  const element = section(key, isFolded,
+    () => (isFolded ? fold(key + "/part", text(run.name), false) : el("section", {class: "run"})));
   element.id = key;
   place(element, [
     ...[...element.children].filter((child) => child.tagName === "SUMMARY"),
     section(key + "/heading", [run.name, several],
-      () => (isPart || isCompared ? null
-          : several               ? el("h2", {}, text(run.name))
-                                  : el("h2", {class: "only-heard"}, "Summary"))),
+      () => (isFolded ? null
+          : several && text(run.name) !== text(data.title)
+          ? el("h2", {}, text(run.name))
+          : el("h2", {class: "only-heard"}, "Summary"))),
     section(key + "/claims", run.claims, () => claimsPart(run, key)),
+    section(key + "/verdicts", verdictsWithin(i, data), () => verdictsPart(i, data)),
     section(key + "/summary", shown, () => summaryPart(run)),
     section(key + "/search", run.search, () => searchPart(run, key)),
     section(key + "/table", run.table, () => tablePart(run, key)),
+    section(key + "/scores", run.scores, () => scoresPart(run, key)),
     section(key + "/curves", [run.curves, Boolean(run.tuning)], () => curvesPart(run, key)),
-    section(key + "/tuning", run.tuning, () => tuningPart(run, key))
+    section(key + "/tuning", run.tuning, () => tuningPart(run, key)), partsOf(i, key, data)
   ]);
   return element;
+}
+
+// The same section, or a fold of its name with the section in it, for who asks for it.
+function foldedSection(id, title, isFolded, element) {
+  if (!isFolded) return element;
+  element.removeAttribute("id");
+  return fill(fold(id + "/fold", title, false, element), {id, class: "chapter"});
+}
+
+// How each run was made; the parts of reproductions in one fold.
+function makings(runs) {
+  const one = (run, i, open) =>
+    fold(`run${i}/making`, text(run.name), open, makingPart(run, "run" + i, false));
+  const parts = runs.flatMap((run, i) => (isPart(run) ? [one(run, i, false)] : []));
+  return [
+    runs.map((run, i) => (isPart(run) ? null
+                 : runs.length > 2    ? one(run, i, i === 0)
+                                      : makingPart(run, "run" + i, runs.length > 1))),
+    parts.length ? fold("making/parts", partsTitle(parts.length, "they are"), false, parts) : null
+  ];
 }
 
 function contents(data, maps) {
   const runs = list(data.runs), links = [];
   if (list(data.comparison).length) links.push(["comparison", "Training runs side by side"]);
   runs.forEach((run, i) => {
+    if (isPart(run)) return;
     if (runs.length > 1) {
       links.push(["run" + i, text(run.name)]);
       return;
     }
     if (run.search) links.push(["run0-search", "Search"]);
     if (run.table) links.push(["run0-table", "Table"]);
+    if (run.scores) links.push(["run0-scores", "Scores"]);
     if (list(run.curves).length) links.push(["run0-curves", "Learning curves"]);
     if (run.tuning) links.push(["run0-tuning", "Hyper-parameters"]);
   });
@@ -125,7 +164,11 @@ function contents(data, maps) {
 
 function show(data) {
   const runs = list(data.runs), several = runs.length > 1, {maps, refused} = catalogue(data);
-  giveStyles(byWeight(maps).map((m) => m.label));
+  // in the order of the figures beside the page
+  giveStyles([...new Set([
+    ...runs.flatMap((run) => (run.table ? list(run.table.maps).map((m) => text(m.label)) : [])),
+    ...byWeight(maps).map((m) => m.label)
+  ])]);
   const focus = document.activeElement && document.activeElement.dataset.key;
   const title = text(data.title) || (runs[0] && text(runs[0].name)) || "mirrormap report";
   document.title = title + " \u2013 mirrormap";
@@ -148,11 +191,15 @@ function show(data) {
 
   const wanted = [
     section("comparison", data.comparison, () => comparisonSection(data)),
-    ...runs.map((run, i) => runSection(run, i, data))
+    ...runs.flatMap((run, i) => (isPart(run) ? [] : [runSection(run, i, data)]))
   ];
-  const source = maps.map((m) => [m.label, m.role, m.file]);
-  wanted.push(section("maps", source, () => shapesSection(maps)));
-  wanted.push(section("explorer", "always the same element", () => makeExplorer(maps)));
+  // a reproduction's page is about its claims
+  const isFolded = runs.some((run) => run.command === "reproduce"),
+        source = maps.map((m) => [m.label, m.role, m.file]);
+  wanted.push(section("maps", [isFolded, source],
+    () => foldedSection("maps", `Maps (${maps.length})`, isFolded, shapesSection(maps))));
+  wanted.push(section("explorer", isFolded,
+    () => foldedSection("explorer", "Map explorer", isFolded, makeExplorer(maps))));
   updateExplorer(maps);
   wanted.push(section("making",
     runs.map((run) => [run.name, run.folder, run.config, run.sessions, run.again]).concat([
@@ -162,9 +209,7 @@ function show(data) {
       refused.length
         ? el("p", {class: "warning"}, `Maps that could not be read: ${enumerate(refused)}.`)
         : null,
-      runs.map((run, i) => (runs.length > 2 ? fold(`run${i}/making`, text(run.name), i === 0,
-                                                makingPart(run, "run" + i, false))
-                                            : makingPart(run, "run" + i, several))))));
+      makings(runs))));
   place(document.getElementById("content"), wanted);
   if (focus && document.activeElement === document.body) {
     const again =

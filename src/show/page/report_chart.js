@@ -289,7 +289,7 @@ function lineChart(spec) {
   }
 
   function draw() {
-    const width = Math.max(Math.floor(plot.clientWidth), 220), height = spec.height || 240;
+    const width = Math.max(Math.floor(plot.clientWidth), 150), height = spec.height || 240;
     const series = shown(), [xd, yd] = domains(series);
     const yTicks = makeScale(yd, [0, 1], spec.yLog).ticks(height / 42);
     const tickText = (v) => (Math.abs(v) >= 1e4 ? count(v) : brief(v, 6));
@@ -467,7 +467,7 @@ function observeWidth(element, draw) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// One dot with whiskers per row: final values
+// One dot with whiskers per row: final returns
 
 // spec: { title, about, xLabel, rows: [{ name, mean, sem, n }], isHidden }
 function dotChart(spec) {
@@ -477,8 +477,16 @@ function dotChart(spec) {
     const rows = spec.rows.filter((r) => !(spec.isHidden && spec.isHidden(r.name)));
     const width = Math.max(Math.floor(plot.clientWidth), 220), pitch = 26,
           height = 12 + pitch * rows.length + 40;
+    // digits for the largest standard error, so that the numbers can be compared
+    const sems = rows.map((r) => r.sem).filter((v) => v > 0),
+          sizes = rows.map((r) => Math.abs(r.mean)).filter(Number.isFinite);
+    const digits = decimalsFor(Math.max(0, ...sizes) || NaN, sems.length ? Math.max(...sems) : NaN);
+    const numbers = rows.map((r) => (Number.isFinite(r.wins) ? `${fixed(100 * r.wins, 0)} %`
+                                 : Number.isFinite(r.low) ? ""
+                                                          : plusMinus(r.mean, r.sem, digits)));
     const names = Math.min(Math.max(60, ...rows.map((r) => 8 * r.name.length)), 0.32 * width),
-          left = names + 12, right = width - 110, bottom = height - 40;
+          left = names + 12, right = width - 14 - 7 * Math.max(0, ...numbers.map((s) => s.length)),
+          bottom = height - 40;
     const domain =
       extent(rows
                .flatMap((r) => (Number.isFinite(r.low) ? [r.low, r.high]
@@ -487,10 +495,6 @@ function dotChart(spec) {
                .concat(spec.zero ? [0] : []),
         0.04);
     const sx = makeScale(domain, [left, right]);
-    // digits for the largest standard error, so that the numbers can be compared
-    const sems = rows.map((r) => r.sem).filter((v) => v > 0),
-          sizes = rows.map((r) => Math.abs(r.mean)).filter(Number.isFinite);
-    const digits = decimalsFor(Math.max(0, ...sizes) || NaN, sems.length ? Math.max(...sems) : NaN);
     const all = rows.map((r) => `${r.name} ${plusMinus(r.mean, r.sem)}`).join("; ");
     const root = svg("svg", {role: "img", "aria-label": `${spec.title}: ${all}`});
     const grid = svg("g", {class: "grid"}), texts = svg("g", {class: "words"}),
@@ -505,9 +509,7 @@ function dotChart(spec) {
       const y = 12 + pitch * (i + 0.5), style = styleOf(r.name),
             name = shortened(r.name, Math.floor(names / 8));
       texts.append(words(names, y + 4, "end", "row", name, svg("title", {}, r.name)),
-        words(width - 2, y + 4, "end", null,
-          Number.isFinite(r.wins) ? `${fixed(100 * r.wins, 0)} %`
-                                  : plusMinus(r.mean, r.sem, digits)));
+        words(width - 2, y + 4, "end", null, numbers[i]));
       if (!Number.isFinite(r.mean)) return;
       const whisker = (part, kind) => stroke(sx(r.mean - part * r.sem), y,
         sx(r.mean + part * r.sem), y, {class: kind, stroke: style.colour});

@@ -42,7 +42,9 @@ function whatSentence(run) {
     case "tune":
       return `Hyper-parameters searched${where}.`;
     case "reproduce":
-      return "A reproduction of one of the paper\u2019s figures.";
+      return `A reproduction of ${
+        config.artefact === "all" ? "all of the paper\u2019s figures"
+                                  : "one of the paper\u2019s figures"}.`;
     default:
       return `Command ${text(run.command)}${where}.`;
   }
@@ -164,6 +166,10 @@ function tuningSentence(tuning) {
                                  : ""}. Picked as the best, it flatters itself a little.`];
 }
 
+// Programs before this one had another word for the last.
+const verdictOfClaim = (c) =>
+  (["holds", "does not hold"].includes(c.verdict) ? c.verdict : "inconclusive");
+
 // The paper's claims, down, on each environment, across: the difference that should be positive (or
 // 0 for a tie), coloured by the verdict.
 function claimsPart(run, key) {
@@ -171,8 +177,9 @@ function claimsPart(run, key) {
   if (!claims.length) return null;
   const look = {holds: ["better strong", "\u25b2"], "does not hold": ["worse strong", "\u25bc"]};
   const said =
-    [["holds", "hold"], ["does not hold", "do not hold"], ["undecided", "are undecided"]]
-      .map(([verdict, words]) => [claims.filter((c) => c.verdict === verdict).length, words])
+    [
+      ["holds", "hold"], ["does not hold", "do not hold"], ["inconclusive", "are inconclusive"]
+    ].map(([verdict, words]) => [claims.filter((c) => verdictOfClaim(c) === verdict).length, words])
       .filter(([n]) => n > 0);
   const place =
     (c) => [text(c.env), c.target && `target=${text(c.target)}`].filter(Boolean).join(", ");
@@ -184,11 +191,11 @@ function claimsPart(run, key) {
     const [kind, mark] = look[c.verdict] || ["", ""];
     return el("td", {
       class: kind || null,
-      "data-verdict": text(c.verdict),
-      title: `${text(c.verdict)}, ${plural(num(c.runs) || 0, "run")}`
+      "data-verdict": verdictOfClaim(c),
+      title: `${verdictOfClaim(c)}, ${plural(num(c.runs) || 0, "run")}`
     },
       Number.isFinite(num(c.gain)) ? difference(num(c.gain), num(c.gain_sem)) : "\u2013",
-      mark ? el("span", {class: "sign", "aria-label": text(c.verdict)}, mark) : null);
+      mark ? el("span", {class: "sign", "aria-label": verdictOfClaim(c)}, mark) : null);
   };
   const table = el("table", {class: "transfer claims"},
     el("thead", {},
@@ -211,12 +218,44 @@ function claimsPart(run, key) {
       table),
     el("p", {class: "key muted"}, el("span", {class: "better strong"}, "\u25b2 holds"), " ",
       el("span", {class: "worse strong"}, "\u25bc does not hold"),
-      "; without colour: undecided. What should be positive, or 0 for a tie, \u00b1 standard error."));
+      "; without colour: inconclusive. What should be positive, or 0 for a tie, \u00b1 standard error."));
+}
+
+// [[place, name, claims]] of the reproductions that run i holds.
+function verdictsWithin(i, data) {
+  return list(data.runs).flatMap((run, k) => (num(run.part_of) === i && list(run.claims).length
+                                     ? [[k, text(run.name), list(run.claims).map(verdictOfClaim)]]
+                                     : []));
+}
+
+// How many claims of each hold.
+function verdictsPart(i, data) {
+  const within = verdictsWithin(i, data);
+  if (!within.length) return null;
+  const all = within.flatMap(([, , verdicts]) => verdicts),
+        count = (verdicts, verdict) => verdicts.filter((v) => v === verdict).length, kinds = [
+          ["holds", "better strong", "\u25b2 hold"],
+          ["does not hold", "worse strong", "\u25bc do not hold"],
+          ["inconclusive", null, "inconclusive"]
+        ];
+  const row = (name, verdicts) =>
+    el("tr", {}, el("th", {scope: "row"}, name), kinds.map(([verdict, look]) => {
+      const n = count(verdicts, verdict);
+      return el("td", {class: n && look ? look : null, "data-verdict": verdict}, String(n));
+    }));
+  return el("section", {id: `run${i}-verdicts`},
+    el("table", {class: "claims verdicts"},
+      el("thead", {},
+        el("tr", {}, el("th", {scope: "col"}, "the paper\u2019s claims"),
+          kinds.map(([, , name]) => el("th", {scope: "col"}, name)))),
+      el("tbody", {},
+        within.map(([k, name, verdicts]) => row(el("a", {href: `#run${k}`}, name), verdicts)),
+        within.length > 1 ? row("all", all) : null)));
 }
 
 function noResult(run) {
   if (run.command === "reproduce")
-    return " Its searches and tables follow; its figures and numbers beside the paper's are the files in its folder.";
+    return " Its figures, and its numbers beside the paper\u2019s, are the files in its folder.";
   return isRunning(run) ? " No result yet." : " No result.";
 }
 
@@ -363,7 +402,7 @@ function estimateOf(curve) {
   return {name: text(curve.map), mean: num(final.mean), sem: num(final.sem), n: num(final.n)};
 }
 
-// One picture per environment: curves where there are some, else final values.
+// One picture per environment: curves where there are some, else final returns.
 function environmentChart(env, curves, isHidden, xLog, noBands, key) {
   const series = curves.map((c) => ({
     name: text(c.map),
@@ -613,6 +652,8 @@ function copyButton(lines, key) {
   return button;
 }
 
+const CONFIG_MOST = 40;  // settings that are shown unasked
+
 function makingPart(run, key, several) {
   const again = list(run.again).map(text), config = flatten(run.config || {}, "", []),
         sessions = list(run.sessions);
@@ -632,5 +673,5 @@ function makingPart(run, key, several) {
     again.length ? [el("h4", {}, "Make it again ", copyButton(again, key)), el("pre", { class: "commands" }, again.join("\n"))] : null,
     sessions.length ? [el("h4", {}, "Machine and build"), plainTable(key + "/sessions", "Sessions", Object.values(names), sessions.map((s) =>
       Object.keys(names).map((k) => (k === "started" || k === "ended" ? moment(s[k]) : text(s[k])))), Infinity)] : null,
-    fold(key + "/config", "Resolved configuration", true, el("dl", { class: "config" }, config.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value.length > 400 ? value.slice(0, 400) + "\u2026" : value))))));
+    fold(key + "/config", "Resolved configuration", config.length <= CONFIG_MOST, el("dl", { class: "config" }, config.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value.length > 400 ? value.slice(0, 400) + "\u2026" : value))))));
 }

@@ -227,10 +227,71 @@ function transferTable(run, key) {
               " it includes 0. Mean \u00b1 standard error."));
 }
 
-// "mine is better than l2 on A and worse on B (95 % intervals exclude 0), and inconclusive against
-// it on C."
+// The scores of a study over all its environments: interquartile means, win rates, performance
+// profiles.
+function scoresPart(run, key) {
+  const scores = run.scores, maps = scores ? list(scores.maps) : [];
+  if (!maps.length) return null;
+  const base = text(scores.baseline), names = maps.map((m) => text(m.map)),
+        tau = list(scores.tau).map(num), crowded = names.length > BANDS_MOST,
+        bands = key + "/scores/bands";
+  const legend = makeLegend(key + "/scores", names, () => {
+    intervals.redraw();
+    profiles.redraw();
+  });
+  const intervals = dotChart({
+    id: "scores",
+    title: "Interquartile mean of scores",
+    about: `95 % intervals; right: win rate against ${base}`,
+    xLabel: "normalised score",
+    isHidden: legend.isHidden,
+    rows: maps.map((m) => ({
+      name: text(m.map),
+      mean: num(m.iqm),
+      low: num(m.low),
+      high: num(m.high),
+      sem: NaN,
+      n: num(m.runs),
+      wins: num(m.wins)
+    }))
+  });
+  const profiles = lineChart({
+    id: "profiles",
+    key: key + "/profiles",
+    title: "Performance profiles",
+    about: "share of runs with a score above \u03c4; higher is better",
+    xLabel: "normalised score \u03c4",
+    yLabel: "share of runs",
+    xName: "above score",
+    xFormat: (v) => fixed(v, 2),
+    yFormat: (v) => `${fixed(100 * v, 0)} %`,
+    xDomain: [tau[0], tau[tau.length - 1]],
+    yDomain: [0, 1],
+    isHidden: legend.isHidden,
+    noBands: crowded && !switched.has(bands),
+    height: 260,
+    series: maps.map((m) => ({
+      name: text(m.map),
+      x: tau,
+      y: list(m.share).map(num),
+      low: list(m.share_low).map(num),
+      high: list(m.share_high).map(num)
+    }))
+  });
+  if (crowded)
+    legend.element.append(makeSwitch(bands, "95 % bands", (on) => profiles.set({noBands: !on})));
+  return el("section", {id: key + "-scores"}, el("h3", {}, "Over all environments"),
+    el("p", {class: "lead"},
+      "A return becomes a score: in each environment 0 is a random map, 1 the best baseline; without a random map below it, the lowest and the highest mean. ",
+      el("code", {}, "mirrormap compare"), " has the numbers."),
+    legend.element, el("div", {class: "charts two"}, intervals.element, profiles.element));
+}
+
+// "a and b are better than l2 on A (95 % intervals exclude 0), and inconclusive against it on B."
+// Maps of which the same holds share a sentence.
 function tableSentences(table) {
-  const base = text(table.baseline), out = [], learned = list(table.maps).some((m) => !m.control);
+  const base = text(table.baseline), learned = list(table.maps).some((m) => !m.control),
+        groups = new Map();  // what is said -> maps
   list(table.maps).forEach((m, i) => {
     if ((m.control && learned) || text(m.label) === base) return;
     const names = {1: [], 0: [], "-1": []};
@@ -238,8 +299,6 @@ function tableSentences(table) {
       if (cell && Number.isFinite(num(cell.difference)))
         names[num(cell.verdict) || 0].push(text(list(table.envs)[e]));
     });
-    const total = names[1].length + names[0].length + names[-1].length;
-    if (total === 0) return;
     const said = [];
     if (names[1].length) said.push(`better than ${base} on ${enumerate(names[1])}`);
     if (names[-1].length)
@@ -247,9 +306,12 @@ function tableSentences(table) {
     const level = names[0].length
       ? `inconclusive against ${said.length ? "it" : base} on ${enumerate(names[0])}`
       : "";
-    out.push(
-      `${text(m.label)} is ${said.length ? enumerate(said) + " (95 % intervals exclude 0)" : ""}${
-        said.length && level ? ", and " : ""}${level}.`);
+    if (!said.length && !level) return;
+    const whole = `${said.length ? enumerate(said) + " (95 % intervals exclude 0)" : ""}${
+      said.length && level ? ", and " : ""}${level}.`;
+    groups.set(whole, [...(groups.get(whole) || []), text(m.label)]);
   });
+  const out = [...groups].map(
+    ([whole, maps]) => `${enumerate(maps)} ${maps.length > 1 ? "are" : "is"} ${whole}`);
   return out.length ? ["Over the environments: " + out.join(" ")] : [];
 }

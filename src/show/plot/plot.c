@@ -494,6 +494,18 @@ static void put_series(const renderer *r, const series_entry *s) {
                    s->name[0] ? "title " : "notitle", s->name, s->name[0] ? " noenhanced" : "");
 }
 
+// a, b, .., z, aa, .. left of a panel's heading.
+static void put_letter(const renderer *r, size_t which, mm_box b) {
+  char letter[3] = { (char)('a' + which % 26), 0, 0 };
+  if (which >= 26) {
+    letter[1] = letter[0];
+    letter[0] = (char)('a' + (which / 26 - 1) % 26);
+  }
+  mm_figure_script(r->figure,
+                   "set label '%s' at screen %.6f,screen %.6f front right font 'Arial:Bold'\n",
+                   letter, across(r, b.x - 7), up(r, b.y - 11));
+}
+
 static void put_panel(renderer *r, size_t which) {
   const mm_plot *plot = r->plot;
   const panel_entry *p = &plot->panel[which];
@@ -512,6 +524,7 @@ static void put_panel(renderer *r, size_t which) {
                    (is->x.tics > 0) + 2 * (is->y.tics > 0), is->no_grid ? "unset" : "set");
   for (size_t i = first_mark(plot, which); i < p->n_mark; i++)
     if (plot->mark[i].kind != TIC) put_mark(r, &plot->mark[i]);
+  if (plot->lettered && plot->n_panel > 1) put_letter(r, which, b);
   const char *before = is->full ? "plot " : "plot NaN notitle, ";
   for (size_t i = p->n_series; i < end; i++) {
     if (plot->series[i].data < 0) continue;

@@ -100,6 +100,7 @@ typedef struct mm_series {
 // The page, its size and what was added to it, which is private to plot.c.
 typedef struct mm_plot {
   double width, height;
+  bool lettered; // several panels are called a, b, .., as texts refer to them
   struct mm_plot_panel *panel;
   struct mm_plot_series *series;
   struct mm_plot_mark *mark;

@@ -63,6 +63,7 @@ static mm_status add_parts(mm_report *report, size_t of, int depth) {
     if (length >= (int)sizeof path || lstat(file, &about) != 0 || status != MM_OK) continue;
     size_t place = report->n;
     status = add_run(report, path);
+    if (status == MM_OK) report->run[place].part_of = (int)of;
     if (status == MM_OK) status = add_parts(report, place, depth + 1);
     if (status == MM_OK) report->run[of].env_steps += report->run[place].env_steps;
   }

@@ -54,10 +54,13 @@ size_t mm_report_figures(const mm_report *report, mm_report_figure out[MM_REPORT
 // ---------------------------------------------------------------------------------------------
 // Maps
 
+enum { NAMES_MOST = 64 };
+
 typedef struct chosen {
   const mm_map *map[MM_FIGURE_LINES];
   char label[MM_FIGURE_LINES][MM_REPORT_LABEL + MM_RUN_PATH_SIZE + 4];
   const char *name[MM_FIGURE_LINES];
+  int line[MM_FIGURE_LINES];
   size_t n;
 } chosen;
 
@@ -87,12 +90,39 @@ static void choose_all(const mm_report *report, chosen *c) {
     }
 }
 
+static size_t add_name(const char **name, size_t n, const char *label) {
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(name[i], label) == 0) return n;
+  if (n < NAMES_MOST) name[n++] = label;
+  return n;
+}
+
+// The line types that the maps have in the figures of tables, and on the page.
+static void choose_lines(const mm_report *report, chosen *c) {
+  const char *name[NAMES_MOST];
+  int line[NAMES_MOST];
+  size_t n = 0;
+  for (size_t i = 0; i < report->n; i++) {
+    const mm_transfer_config *table = &report->run[i].table.transfer.config;
+    for (size_t m = 0; m < table->n_map && n + MM_FIGURE_LINES < NAMES_MOST; m++)
+      n = add_name(name, n, table->map[m].label);
+  }
+  for (size_t i = 0; i < c->n; i++)
+    n = add_name(name, n, c->name[i]);
+  mm_map_lines(name, n, line);
+  for (size_t i = 0; i < c->n; i++)
+    for (size_t k = 0; k < n; k++)
+      if (strcmp(name[k], c->name[i]) == 0) c->line[i] = line[k];
+}
+
 static mm_status draw_maps(const mm_report *report, unsigned panels, const char *path) {
   mm_map_figure_config config = mm_map_figure_config_default();
-  config.panels = panels;
   chosen *c = mm_alloc(sizeof *c);
   if (!c) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
   choose_all(report, c);
+  choose_lines(report, c);
+  config.panels = panels;
+  config.line = c->line;
   mm_status status = mm_map_figure_write(&config, c->map, c->name, c->n, path);
   mm_free(c);
   return status;

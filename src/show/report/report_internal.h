@@ -126,6 +126,7 @@ cJSON *mm_report_table_json(const mm_report_table *table);
 
 typedef struct mm_report_run {
   char name[MM_RUN_PATH_SIZE]; // of its folder
+  int part_of;                 // place of the reproduction that holds it; -1: it was asked for
   mm_run *run;                 // between begin and drop: one state of it
   mm_run_summary summary;
   mm_run_plan plan;
@@ -146,6 +147,9 @@ cJSON *mm_report_run_json(const mm_report_run *run);
 
 // The "search" of a run (report_search.c); null where it has none.
 cJSON *mm_report_search_json(const mm_report_run *run);
+
+// The "scores" of a transfer study that has ended (report_scores.c); null for all else.
+cJSON *mm_report_scores_json(const mm_report_run *run);
 
 // ---------------------------------------------------------------------------------------------
 // Maps (report_maps.c)

@@ -80,7 +80,7 @@ static void set_name(mm_report_run *r) {
 
 // All of it at one moment.
 mm_status mm_report_open_run(const char *path, mm_report_run *r) {
-  *r = (mm_report_run){ 0 };
+  *r = (mm_report_run){ .part_of = -1 };
   MM_TRY(mm_run_open(path, MM_RUN_SALVAGE, &r->run));
   MM_TRY(mm_run_begin(r->run));
   set_name(r);
@@ -286,6 +286,7 @@ cJSON *mm_report_run_json(const mm_report_run *r) {
   cJSON_AddStringToObject(object, "name", r->name);
   cJSON_AddStringToObject(object, "folder", mm_run_folder_of(r->run));
   cJSON_AddStringToObject(object, "command", mm_run_command(r->run));
+  mm_json_add_defined(object, "part_of", r->part_of >= 0 ? (double)r->part_of : NAN);
   cJSON_AddStringToObject(object, "state", state_of(r));
   mm_report_add_text(object, "started", s->started);
   mm_report_add_text(object, "last", s->last);
@@ -299,6 +300,7 @@ cJSON *mm_report_run_json(const mm_report_run *r) {
   cJSON_AddItemToObject(object, "search", mm_report_search_json(r));
   cJSON_AddItemToObject(object, "curves", mm_report_curves(&r->trainings, &r->measures));
   cJSON_AddItemToObject(object, "table", mm_report_table_json(&r->table));
+  cJSON_AddItemToObject(object, "scores", mm_report_scores_json(r));
   cJSON_AddItemToObject(object, "tuning", tuning_json(r));
   cJSON_AddItemToObject(object, "notes", notes_json(r));
   cJSON_AddItemToObject(object, "claims", claims_json(r));

@@ -256,7 +256,7 @@ static mm_status take_jobs(mm_job_store *s, size_t first, const mm_job *jobs, si
   s->place = mm_alloc_array(open, sizeof *s->place);
   s->fresh = mm_alloc_array(open, sizeof *s->fresh);
   if (!s->job || !s->place || !s->fresh)
-    return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", open);
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu training runs", open);
   const bool saves = s->run && !s->has_lists, pauses = s->has_lists && n > 0 && jobs[0].until > 0;
   s->hooks = (mm_job_hooks){ .ended = take_result,
                              .save = pauses  ? hold_state

@@ -12,11 +12,11 @@
 static mm_status open_with(mm_run *run, mm_status (*load)(mm_job_store *s), mm_job_store **out) {
   *out = NULL;
   mm_job_store *s = mm_alloc(sizeof *s);
-  if (!s) return MM_FAIL(MM_ERR_MEMORY, "no memory for a list of trainings");
+  if (!s) return MM_FAIL(MM_ERR_MEMORY, "no memory for a list of training runs");
   memset(s, 0, sizeof *s);
   if (pthread_mutex_init(&s->lock, NULL) != 0) {
     mm_free(s);
-    return MM_FAIL(MM_ERR_MEMORY, "no memory for a list of trainings");
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for a list of training runs");
   }
   s->run = run;
   s->save_seconds = 60;
@@ -88,7 +88,7 @@ mm_status mm_job_store_reserve(mm_job_store *s, size_t n) {
     if (!entry || !result) {
       mm_free(entry);
       mm_free(result);
-      return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", n);
+      return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu training runs", n);
     }
     if (s->n > 0) memcpy(entry, s->entry, s->n * sizeof *entry);
     if (s->n > 0) memcpy(result, s->result, s->n * sizeof *result);
@@ -200,7 +200,7 @@ static mm_status enter(mm_job_store *s, const mm_job_batch *batch, size_t first)
   if (same) return MM_OK;
   return MM_FAIL(MM_ERR_INPUT,
                  "%s/run.db: batch %zu has %" PRId64
-                 " trainings of '%s' on '%s': expected %zu of '%s' on '%s'",
+                 " training runs of '%s' on '%s': expected %zu of '%s' on '%s'",
                  mm_run_folder_of(s->run), s->n_batch, b->jobs, b->words[2], b->words[1],
                  batch->jobs, words[2], words[1]);
 }

@@ -35,7 +35,7 @@ static mm_status check_plan(const mm_learn_plan *plan) {
   const mm_search *search = &plan->settings.search;
   const double most = ldexp(search->population, (int)search->restarts);
   if (most * search->seeds_per_member * (double)plan->n_env > 1e8)
-    return MM_FAIL(MM_ERR_INPUT, "population %g: expected at most 1e8 trainings a generation",
+    return MM_FAIL(MM_ERR_INPUT, "population %g: expected at most 1e8 training runs a generation",
                    most);
   if (search->restarts > 0 && plan->n_env > 1 && mm_search_fitness(search).mean)
     return MM_FAIL(MM_ERR_INPUT,
@@ -106,7 +106,7 @@ static size_t lay_out(mm_learn *l, size_t d, size_t state, mm_arena *arena) {
 static mm_status take_memory(mm_learn *l) {
   const size_t d = mm_es_get_config(l->es)->dimension, state = mm_es_state_size(l->es);
   if (mm_arena_create(lay_out(l, d, state, NULL), &l->arena) != MM_OK)
-    return MM_FAIL(MM_ERR_MEMORY, "no memory for a search with %zu trainings a generation",
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for a search with %zu training runs a generation",
                    l->n_job);
   lay_out(l, d, state, &l->arena);
   return MM_OK;
@@ -130,7 +130,7 @@ static mm_status check_memory(mm_learn *l) {
   const mm_es_config es = mm_search_es(&l->plan.settings.search, l->plan.seed);
   char what[96];
   double bytes = (double)lay_out(l, es.dimension, 0, NULL) + mm_job_store_list_bytes(l->n_job);
-  snprintf(what, sizeof what, "population %zu: a generation of %zu trainings", l->n_member,
+  snprintf(what, sizeof what, "population %zu: a generation of %zu training runs", l->n_member,
            l->n_job);
   return mm_memory_check(bytes + 2 * mm_es_bytes(&es) + curve_bytes(l), what);
 }

@@ -31,7 +31,7 @@
   X(es_lr, 0.01, 1e-9, 1e3, false, "openes: learning rate of Adam")                                \
   X(restarts, 0, 0, 20, true,                                                                      \
     "cma-es, sep-cma-es: new starts with twice the candidates after convergence, at most")         \
-  X(seeds_per_member, 1, 1, 65536, true, "trainings per candidate and environment")                \
+  X(seeds_per_member, 1, 1, 65536, true, "training runs per candidate and environment")            \
   X(n, 100, 1, 100000, true, "steps of a piecewise map; terms of kind powers, at most 8")          \
   X(stages, 1, 1, 4, true,                                                                         \
     "anchors of maps that move, at equal fractions of a training run; 1: maps that do not")        \

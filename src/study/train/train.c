@@ -108,7 +108,8 @@ static mm_status open_store(mm_train *t) {
   };
   t->job = mm_alloc_array(p->seeds, sizeof *t->job);
   t->worth = mm_alloc_array(p->seeds, sizeof *t->worth);
-  if (!t->job || !t->worth) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", p->seeds);
+  if (!t->job || !t->worth)
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu training runs", p->seeds);
   MM_TRY(mm_job_store_open(t->study.run, &t->study.store));
   if (t->policy) mm_job_store_watch(t->study.store, t->complete, take_net, t);
   MM_TRY(mm_job_store_seeds(t->study.store, batch, t->envs.env[0], t->map, p->seed, t->job, NULL));

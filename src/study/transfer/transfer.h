@@ -114,7 +114,7 @@ const mm_transfer_cell *mm_transfer_at(const mm_transfer *transfer, size_t map, 
 // Environment steps per second of this process; 0 when there was nothing left to be done.
 double mm_transfer_speed(const mm_transfer *transfer);
 
-// Whether there are curves, not only final values.
+// Whether there are curves, not only final returns.
 bool mm_transfer_has_curves(const mm_transfer *transfer);
 
 #endif

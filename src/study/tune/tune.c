@@ -29,7 +29,7 @@ typedef struct request {
   mm_settings settings;
   uint64_t seed;
   size_t count;
-  double *value; // [count] out: final values, NaN where there is none
+  double *value; // [count] out: final returns, NaN where there is none
 } request;
 
 static size_t count_jobs(const request *r, size_t n) {
@@ -72,7 +72,7 @@ static mm_status perform(mm_tune *t, request *r, size_t n) {
   size_t jobs = count_jobs(r, n), first = 0;
   mm_backend_report report = { .error = "the run has no more" };
   mm_job *job = mm_alloc_array(jobs, sizeof *job);
-  if (!job) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", jobs);
+  if (!job) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu training runs", jobs);
   mm_status status = list_jobs(t, r, n, job, &first);
   if (status == MM_OK && t->backend)
     status = mm_study_run_jobs(&t->study, t->backend, first, job, jobs, &report);
@@ -273,7 +273,7 @@ static mm_status validate(mm_tune *t) {
   t->fresh = mm_alloc_array(2 * mm_tune_cells(&t->plan), n * sizeof *t->fresh);
   double *x = mm_alloc_array(n, sizeof *x);
   mm_status status = MM_OK;
-  if (!t->fresh || !x) status = MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", n);
+  if (!t->fresh || !x) status = MM_FAIL(MM_ERR_MEMORY, "no memory for %zu training runs", n);
   if (status == MM_OK) status = run_fresh(t, best > 0 ? 2 : 1, best);
   for (size_t c = 0; c < mm_tune_cells(&t->plan) && status == MM_OK; c++)
     check_cell(t, c, best > 0);

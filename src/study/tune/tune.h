@@ -7,7 +7,7 @@
 //   mm_tune_look(tune, &view);
 //   mm_tune_close(tune);
 //
-// The score of a trial with a seed is the difference of its final value from that of the settings'
+// The score of a trial with a seed is the difference of its final return from that of the settings'
 // own values with the same seed, the mean over the maps in units of an environment's own spread,
 // averaged over the environments. The winner is trained once more beside the own values on fresh
 // seeds: those it was chosen by flatter it.
@@ -86,7 +86,7 @@ mm_study *mm_tune_study(mm_tune *tune);
 
 // The winner and the own values on fresh seeds.
 typedef struct mm_tune_check {
-  mm_estimate own, best;    // final values
+  mm_estimate own, best;    // final returns
   mm_comparison difference; // best - own seed by seed
   size_t n_failed;          // seeds with a run that has no value; with one the means are NaN
 } mm_tune_check;

@@ -288,7 +288,7 @@ static void put_origin(FILE *f, const mm_tune_view *v) {
   put_estimate(f, mm_tune_score(&v->search->trial[v->best]));
   fputs("; chosen by it, so it flatters.\n", f);
   if (!v->validated) return;
-  fprintf(f, "# On %zu fresh seeds (mean of final values, standard error):\n", p->validate);
+  fprintf(f, "# On %zu fresh seeds (mean of final returns, standard error):\n", p->validate);
   for (size_t c = 0; c < mm_tune_cells(p); c++) {
     char name[MM_TUNE_CELL_NAME];
     fputs("#   ", f);

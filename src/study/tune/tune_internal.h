@@ -28,7 +28,7 @@ struct mm_tune {
   char folder[MM_RUN_PATH_SIZE];
 
   mm_tune_search search;
-  double *value; // [room of the search][cells][seeds] final values
+  double *value; // [room of the search][cells][seeds] final returns
   double scale[MM_TUNE_ENVS];
   char tuned[MM_TUNE_MAPS][MM_PLAN_NAME_SIZE + 8]; // what the winner is called
   double *fresh; // [2][cells][validate] of the own values and of the winner

@@ -158,7 +158,7 @@ static mm_status open_engine(engine *e, int device) {
   e->later = mm_alloc_array((size_t)e->n_place, sizeof *e->later);
   e->returned = mm_alloc_array((size_t)e->n_place, sizeof *e->returned);
   if (!e->place || !e->fresh || !e->later || !e->returned)
-    return MM_FAIL(MM_ERR_MEMORY, "no memory for %d trainings", e->n_place);
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for %d training runs", e->n_place);
   memset(e->place, 0, (size_t)e->n_place * sizeof *e->place);
   e->open = true;
   return MM_OK;
@@ -576,7 +576,7 @@ static mm_status launch(engine *e, const group *groups, int n_group) {
     MM_TRY_CUDA(
         e->device,
         mm_cuda_kernel_launch(g->kernel, agents + g->first, g->n, g->span, e->clocks, l->stream),
-        "starting %d trainings", g->n);
+        "starting %d training runs", g->n);
     MM_TRY_CUDA(e->device, cudaEventRecord(l->ended, l->stream), "marking a time");
     MM_TRY_CUDA(e->device, cudaStreamWaitEvent(e->stream, l->ended, 0), "waiting for a kernel");
     if (g->kernel->real) before = l;
@@ -764,7 +764,7 @@ static mm_status run(engine *e, int device) {
   if (at_work && groups)
     status = work(e, at_work, groups);
   else
-    (void)MM_FAIL(status, "no memory for %zu trainings", n);
+    (void)MM_FAIL(status, "no memory for %zu training runs", n);
   mm_free(at_work);
   mm_free(groups);
   char error[MM_ERROR_SIZE];

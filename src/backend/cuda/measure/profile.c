@@ -174,7 +174,7 @@ static mm_status profile(party *p, const mm_job *job, mm_cuda_profile *out) {
   MM_TRY(gather(p, job));
   MM_TRY_CUDA(p->device,
               mm_cuda_kernel_launch(&p->kernel, p->agents, p->n, p->span, p->clocks, NULL),
-              "starting %d trainings", p->n);
+              "starting %d training runs", p->n);
   MM_TRY_CUDA(p->device, cudaDeviceSynchronize(), "training %d agents", p->n);
   out->memory = p->block.size;
   out->rows = p->kernel.real || p->kernel.minatar ? p->kernel.rows : p->kernel.classic.tile;

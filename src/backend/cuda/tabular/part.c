@@ -348,7 +348,7 @@ mm_status mm_cuda_pmd_part_train(part *p, int64_t span) {
   MM_TRY_CUDA(p->device,
               mm_cuda_pmd_launch((const mm_cuda_pmd *)(void *)p->base, p->n, span, p->block_bytes,
                                  p->stream),
-              "launching %zu trainings", p->n);
+              "launching %zu training runs", p->n);
   MM_TRY_CUDA(p->device,
               cudaMemcpyAsync(p->state, p->base + states_at(p), p->n * sizeof *p->state,
                               cudaMemcpyDeviceToHost, p->stream),
