@@ -9,7 +9,8 @@
 # ---------------------------------------------------------------------------------------------
 # new and show: files keep every bit
 
-for kind in negentropy l2 tsallis:0.3 piecewise piecewise:1 piecewise:7 neural random:5 random-neural:5; do
+for kind in negentropy l2 tsallis:0.3 piecewise piecewise:1 piecewise:7 neural random:5 random-neural:5 powers powers:5 \
+  random-powers:5 random-tsallis:5; do
   file=$work/${kind/:/-}.json
   run map new "$kind" --out "$file"
   expect_code 0
@@ -38,7 +39,11 @@ same_map() {
 }
 same_map tsallis:0.3 tsallis --q 0.3
 same_map piecewise:7 piecewise --n 7
+same_map powers:5 powers --n 5
+same_map powers:3 powers
 same_map random:5 random --seed 5
+same_map random-powers:5 random-powers --seed 5
+same_map random-tsallis:0 random-tsallis
 same_map random:0 random
 same_map random-neural:18446744073709551615 random-neural --seed 18446744073709551615
 same_map piecewise piecewise:100
@@ -81,6 +86,18 @@ run map compare l2 "$work/l2-64.json" "$work/l2-neural.json" --json
 expect_out '"same_policies":[[0,1],[0,2],[1,2]]'
 run map compare negentropy "$work/negentropy-neural.json" l2 --json
 expect_out '"same_policies":[[0,1]]'
+# what the kind has it becomes, of others the nearest, which is said
+same_map tsallis:2 tsallis --from l2
+run map new powers --n 1 --from tsallis:3
+expect_no_err
+expect_out '"a": [2]'
+run map new tsallis --from random-powers:3
+expect_code 0
+expect_err 'the nearest map of kind tsallis to one of kind powers'
+run map new tsallis --q 2 --from l2
+expect_refusal 2 "'--q' cannot be combined with '--from'"
+run map new powers:9
+expect_refusal 2 "map 'powers:9': expected powers or powers:N with N from 1 to 8 terms"
 run map compare piecewise "$work/from-negentropy.json"
 expect_out "same policies: piecewise and from-negentropy"
 run map compare negentropy piecewise

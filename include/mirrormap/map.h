@@ -68,9 +68,9 @@ enum {
 MM_API const char *mm_map_kind_name(mm_map_kind kind);
 
 // A map by its text: `negentropy`, `l2`, `tsallis:Q`, `piecewise` or `piecewise:N` (the initial map
-// of a search), `neural` (likewise), `random:SEED`, `random-neural:SEED` (controls), a map file's
-// path, or the name of a map shipped in maps/. A file is preferred when the text holds a '/' or
-// ends in ".json". Unknown names fail with the nearest valid spelling.
+// of a search), `powers` or `powers:N`, `neural` (likewise), `random:SEED`, `random-KIND:SEED`
+// (controls), a map file's path, or the name of a map shipped in maps/. A file is preferred when
+// the text holds a '/' or ends in ".json". Unknown names fail with the nearest valid spelling.
 MM_API mm_status mm_map_open(const char *text, mm_map **out);
 
 MM_API mm_status mm_map_create_negentropy(mm_map **out);        // phi(x) = exp x

@@ -51,10 +51,10 @@ class Map:
     array([[0.5, 0.5],
            [0.5, 0.5]])
 
-    `text` is what the program takes: `negentropy`, `l2`, `tsallis:Q`, `piecewise`, `neural`,
-    `random:SEED`, `random-neural:SEED`, a map file, or the name of a learned map (`maps()`). A path
-    object is always a file. Others are made from parameters by `tsallis`, `piecewise`, `neural`,
-    `powers` and `stages`, or read from JSON text by `parse`.
+    `text` is what the program takes: `negentropy`, `l2`, `tsallis:Q`, `piecewise`, `powers`,
+    `neural`, `random:SEED`, `random-neural:SEED`, a map file, or the name of a learned map
+    (`maps()`). A path object is always a file. Others are made from parameters by `tsallis`,
+    `piecewise`, `neural`, `powers` and `stages`, or read from JSON text by `parse`.
 
     Arrays may have any leading shape and any layout (they are copied unless contiguous). float32 is
     computed in the engines' single precision, everything else in double.

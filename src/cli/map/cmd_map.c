@@ -8,8 +8,9 @@ static const command *const subcommands[] = { MAP_COMMAND_LIST(COMMAND_POINTER) 
 const command command_map = {
   .name = "map",
   .summary = "make, inspect and use mirror maps",
-  .about = "A MAP is negentropy, l2, tsallis:Q, piecewise:N, neural, a control (random:SEED, "
-           "random-neural:SEED), a map file, - for one on stdin, or the name of a learned map.",
+  .about = "A MAP is negentropy, l2, tsallis:Q, piecewise:N, powers:N, neural, a control "
+           "(random:SEED, random-neural:SEED), a map file, - for one on stdin, or the name of a "
+           "learned map.",
   .examples = "mirrormap map new piecewise --n 100 --out initial.json\n"
               "mirrormap map compare negentropy l2 initial.json\n"
               "mirrormap map project --map initial.json --scores 0.3,-0.5,1.2",

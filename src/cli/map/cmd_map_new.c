@@ -28,7 +28,8 @@ typedef struct new_args {
 #define ARGS new_args
 
 static const option options[] = {
-  OPTION(COUNT, "n", n, "N", "steps of a piecewise map; 100 unless --from has another number",
+  OPTION(COUNT, "n", n, "N",
+         "steps of a piecewise map, 100 unless --from has another number; terms of powers, 3",
          .low = 1, .high = MM_PIECEWISE_MAX),
   OPTION(NUMBERS, "psi", psi, "A,B,...", "the step widths of a piecewise map", .low = MM_PSI_MIN,
          .high = MM_PSI_MAX),
@@ -37,8 +38,8 @@ static const option options[] = {
          .low = 0, .low_open = true, .high = MM_ETA_MAX),
   OPTION(COUNT, "seed", seed, "N", "of a random map", .fallback = "0"),
   OPTION(TEXT, "from", from, "MAP",
-         "turn another map into KIND: piecewise takes any (phi at n equal steps of probability), "
-         "neural takes negentropy, l2 and neural"),
+         "turn another map into KIND: piecewise (phi at n equal steps of probability), or neural, "
+         "powers or tsallis, which are the same map or else the nearest of their kind"),
   OPTION(TEXTS, "meta", meta, "KEY=VALUE", "a line for the file's meta object; may be repeated"),
   OPTION(TEXT, "out", out, "FILE", "write there instead of stdout"),
   OPTION(FLAG, "force", force, NULL, "replace an existing file"),
@@ -48,13 +49,15 @@ static const option options[] = {
 // ---------------------------------------------------------------------------------------------
 // Kinds and which options they understand
 
-enum { KIND_COUNT = 7 };
-static const char *const kind_names[KIND_COUNT] = { "negentropy",   "l2",     "tsallis",
-                                                    "piecewise",    "neural", "random",
-                                                    "random-neural" };
+enum { KIND_COUNT = 10 };
+static const char *const kind_names[KIND_COUNT] = {
+  "negentropy", "l2",     "tsallis",       "piecewise",     "powers",
+  "neural",     "random", "random-neural", "random-powers", "random-tsallis"
+};
 // behind them, a plug-in's
-static const char *const kind_options[KIND_COUNT + 1] = { "",     "",     "q",    "n psi from",
-                                                          "from", "seed", "seed", "" };
+static const char *const kind_options[KIND_COUNT + 1] = { "",       "",     "q from", "n psi from",
+                                                          "n from", "from", "seed",   "seed",
+                                                          "seed",   "seed", "" };
 
 static int check_applies(const new_args *args, size_t kind, bool has_suffix) {
   static const char *const names[] = { "n", "psi", "q", "seed", "from" };
@@ -72,11 +75,21 @@ static int check_applies(const new_args *args, size_t kind, bool has_suffix) {
   }
   if (args->psi.value != NULL && (args->n != 0 || args->from != NULL))
     return fail_usage("option '--psi' cannot be combined with '--%s'", args->n != 0 ? "n" : "from");
+  if (args->from != NULL && options_given(&command_map_new, &args->common, "q"))
+    return fail_usage("option '--q' cannot be combined with '--from'");
   return EXIT_DONE;
 }
 
 // ---------------------------------------------------------------------------------------------
 // Making maps
+
+// Of the name of one that --from applies to.
+static mm_map_kind kind_of(const char *text) {
+  static const mm_map_kind kinds[] = { MM_MAP_TSALLIS, MM_MAP_PIECEWISE, MM_MAP_POWERS };
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (strcmp(mm_map_kind_name(kinds[i]), text) == 0) return kinds[i];
+  return MM_MAP_NEURAL;
+}
 
 static int make_from(const new_args *args, mm_map_kind kind, mm_map **out, char **meta) {
   mm_map *source;
@@ -109,9 +122,7 @@ static int make(const new_args *args, mm_map **out, char **meta) {
   bool has_suffix = text[length] == ':';
   TRY(check_applies(args, kind, has_suffix));
   if (has_suffix) return map_argument_open(text, out);
-  if (args->from != NULL)
-    return make_from(args, strcmp(text, "neural") == 0 ? MM_MAP_NEURAL : MM_MAP_PIECEWISE, out,
-                     meta);
+  if (args->from != NULL) return make_from(args, kind_of(text), out, meta);
 
   mm_status status = MM_OK;
   char name[64];
@@ -230,10 +241,10 @@ const command command_map_new = {
   .name = "new",
   .summary = "make a map and write its file",
   .positional = "KIND",
-  .about =
-      "KIND is negentropy, l2, tsallis:Q (or tsallis --q Q), piecewise, neural, random:SEED or "
-      "random-neural:SEED. piecewise and neural alone are where a search starts, close to the "
-      "negative entropy; the random kinds are its controls.",
+  .about = "KIND is negentropy, l2, tsallis:Q (or tsallis --q Q), piecewise, powers, neural, or "
+           "random:SEED, random-neural:SEED, random-powers:SEED or random-tsallis:SEED. piecewise, "
+           "powers and neural alone are where a search starts, close to the negative entropy; the "
+           "random kinds are its controls.",
   .examples = "mirrormap map new piecewise --n 50 --out initial.json\n"
               "mirrormap map new piecewise --psi 0.2,0.3,0.5 --meta author=me\n"
               "mirrormap map new piecewise --from tsallis:1.5 --n 200 --out tsallis.json",
