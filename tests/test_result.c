@@ -40,7 +40,8 @@ static mm_study_config config_of(mm_study_kind kind) {
 }
 
 static const char *write_space(const char *text) {
-  const char *path = fixture_path("space.yaml");
+  static char path[400];
+  snprintf(path, sizeof path, "%s", fixture_path("space.yaml"));
   fixture_store(path, text, strlen(text));
   return path;
 }
@@ -633,7 +634,7 @@ static void see_artefact(const mm_artefact *a, void *user) {
 
 static void test_reproduce(void **state) {
   (void)state;
-  static const char *const set[] = { "population=4", "generations=1" };
+  static const char *const set[] = { "population=4", "generations=1", "steps=2048" };
   static const char *const no_pair[] = { "population" }, *const nowhere[] = { "nowhere" };
   mm_paper_config config = mm_paper_config_default();
   mm_paper_job job = mm_paper_job_default();
@@ -656,6 +657,7 @@ static void test_reproduce(void **state) {
   LIST(from, nowhere);
   assert_fails(mm_paper_create(folder, &config, &paper), MM_ERR_INPUT, "cannot read folder");
   config.n_from = 0;
+  config.seeds = 2;
   assert_false(fixture_exists(folder));
   const mm_status devices = mm_paper_check_devices(&config, NULL);
   assert_true(devices == MM_OK || devices == MM_ERR_UNSUPPORTED);

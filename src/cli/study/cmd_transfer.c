@@ -166,7 +166,7 @@ static void put_differences(const view *finals, mm_baseline baseline) {
   view v = *finals;
   v.differences = true;
   v.baseline = baseline;
-  if (!has_baseline(&v, baseline)) return;
+  if (!has_baseline(&v, (int)baseline)) return;
   put_name("\nminus ", study_map_info(v.study, v.table.baseline[baseline]).label);
   puts(", paired by seed: mean [95 % interval], * excludes 0; win rate");
   put_table(&v);
