@@ -119,22 +119,22 @@ double mm_log_divergence(double t);
 // int_q^p (p - x) slope(x) dx, the same as a divergence, where p and q are close.
 double mm_slope_gap(double (*slope)(const void *f, double p), const void *f, double p, double q);
 
-// The nearest map of a family that has none like this one (nearest.c): functions f(of, p) are put
+// The nearest map of a family that has none like this one (fit.c): functions f(of, p) are put
 // one after the other, then phi^-1 is solved for as their sum with weights x[m] of at least 0. What
 // solving returns is the misfit, root mean square, as a share of phi^-1's spread.
-enum { MM_NEAREST_MOST = MM_NEURAL_UNITS + 2 };
-typedef struct mm_nearest mm_nearest;
-mm_status mm_nearest_open(const mm_map *source, mm_nearest **out);
-void mm_nearest_put(mm_nearest *q, size_t j, double (*f)(const void *of, double p), const void *of);
-double mm_nearest_solve(const mm_nearest *q, double *x);
-void mm_nearest_close(mm_nearest *q);
+enum { MM_MAP_FIT_MOST = MM_NEURAL_UNITS + 2 };
+typedef struct mm_map_fit mm_map_fit;
+mm_status mm_map_fit_open(const mm_map *source, mm_map_fit **out);
+void mm_map_fit_put(mm_map_fit *q, size_t j, double (*f)(const void *of, double p), const void *of);
+double mm_map_fit_solve(const mm_map_fit *q, double *x);
+void mm_map_fit_close(mm_map_fit *q);
 
 // That of n terms w (p^a - 1) / a, with exponents first, first + step, .. end.
-mm_status mm_nearest_powers(const mm_map *source, size_t n, double first, double step, double end,
+mm_status mm_map_fit_powers(const mm_map *source, size_t n, double first, double step, double end,
                             double *w, double *a, double *misfit);
 
 // Says what was made of a map.
-void mm_nearest_note(const mm_map *source, mm_map_kind kind, double misfit);
+void mm_map_fit_note(const mm_map *source, mm_map_kind kind, double misfit);
 
 // The i-th family of plug-ins (foreign.h).
 const mm_map_family *mm_foreign_family(size_t i);

@@ -9,10 +9,10 @@
 enum { POINTS = 256, SWEEPS = 4000 };
 
 // min |y - sum_j x_j f_j| for x >= 0 by its normal equations, one weight after the other.
-struct mm_nearest {
+struct mm_map_fit {
   size_t m;
-  double y[POINTS], f[MM_NEAREST_MOST][POINTS];
-  double gram[MM_NEAREST_MOST][MM_NEAREST_MOST], right[MM_NEAREST_MOST];
+  double y[POINTS], f[MM_MAP_FIT_MOST][POINTS];
+  double gram[MM_MAP_FIT_MOST][MM_MAP_FIT_MOST], right[MM_MAP_FIT_MOST];
 };
 
 static void centre(double *x) {
@@ -34,7 +34,7 @@ static double point(size_t i) {
   return ((double)i + 0.5) / POINTS;
 }
 
-mm_status mm_nearest_open(const mm_map *source, mm_nearest **out) {
+mm_status mm_map_fit_open(const mm_map *source, mm_map_fit **out) {
   double p[POINTS];
   for (size_t i = 0; i < POINTS; i++)
     p[i] = point(i);
@@ -43,15 +43,15 @@ mm_status mm_nearest_open(const mm_map *source, mm_nearest **out) {
   (*out)->m = 0;
   const mm_status status = mm_map_phi_inverse(source, p, POINTS, (*out)->y);
   centre((*out)->y);
-  if (status != MM_OK) mm_nearest_close(*out);
+  if (status != MM_OK) mm_map_fit_close(*out);
   return status;
 }
 
-void mm_nearest_close(mm_nearest *q) {
+void mm_map_fit_close(mm_map_fit *q) {
   mm_free(q);
 }
 
-void mm_nearest_put(mm_nearest *q, size_t j, double (*f)(const void *of, double p),
+void mm_map_fit_put(mm_map_fit *q, size_t j, double (*f)(const void *of, double p),
                     const void *of) {
   for (size_t i = 0; i < POINTS; i++)
     q->f[j][i] = f(of, point(i));
@@ -62,7 +62,7 @@ void mm_nearest_put(mm_nearest *q, size_t j, double (*f)(const void *of, double 
   q->right[j] = product(q->f[j], q->y);
 }
 
-double mm_nearest_solve(const mm_nearest *q, double *x) {
+double mm_map_fit_solve(const mm_map_fit *q, double *x) {
   double rest[POINTS];
   memset(x, 0, q->m * sizeof *x);
   for (int sweep = 0; sweep < SWEEPS; sweep++)
@@ -79,7 +79,7 @@ double mm_nearest_solve(const mm_nearest *q, double *x) {
   return sqrt(product(rest, rest) / product(q->y, q->y));
 }
 
-void mm_nearest_note(const mm_map *source, mm_map_kind kind, double misfit) {
+void mm_map_fit_note(const mm_map *source, mm_map_kind kind, double misfit) {
   mm_log(
       "the nearest map of kind %s to one of kind %s: its phi^-1 differs by %.2g %% of the spread",
       mm_map_kind_name(kind), mm_map_kind_name(source->exact.kind), 100 * misfit);
@@ -94,22 +94,22 @@ static double power(const void *of, double p) {
 }
 
 // One exponent after the other, each the best beside those before.
-mm_status mm_nearest_powers(const mm_map *source, size_t n, double first, double step, double end,
+mm_status mm_map_fit_powers(const mm_map *source, size_t n, double first, double step, double end,
                             double *w, double *a, double *misfit) {
-  mm_nearest *q;
-  MM_TRY(mm_nearest_open(source, &q));
+  mm_map_fit *q;
+  MM_TRY(mm_map_fit_open(source, &q));
   for (size_t k = 0; k < n; k++) {
     double least = INFINITY;
     for (double exponent = first; exponent <= end; exponent += step) {
-      mm_nearest_put(q, k, power, &exponent);
-      const double found = mm_nearest_solve(q, w);
+      mm_map_fit_put(q, k, power, &exponent);
+      const double found = mm_map_fit_solve(q, w);
       if (!(found < least)) continue;
       least = found;
       a[k] = exponent;
     }
-    mm_nearest_put(q, k, power, &a[k]);
+    mm_map_fit_put(q, k, power, &a[k]);
   }
-  *misfit = mm_nearest_solve(q, w);
-  mm_nearest_close(q);
+  *misfit = mm_map_fit_solve(q, w);
+  mm_map_fit_close(q);
   return MM_OK;
 }
