@@ -129,8 +129,8 @@ void mm_nearest_put(mm_nearest *q, size_t j, double (*f)(const void *of, double 
 double mm_nearest_solve(const mm_nearest *q, double *x);
 void mm_nearest_close(mm_nearest *q);
 
-// That of n terms w (p^a - 1) / a, with exponents first, first + step, .. end.
-mm_status mm_nearest_powers(const mm_map *source, size_t n, double first, double step, double end,
+// That of n terms w (p^a - 1) / a, with exponents first, first + step, .., `count` of them.
+mm_status mm_nearest_powers(const mm_map *source, size_t n, double first, double step, size_t count,
                             double *w, double *a, double *misfit);
 
 // Says what was made of a map.
