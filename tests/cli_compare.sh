@@ -143,6 +143,7 @@ if has_gnuplot; then
   expect "five maps, an axis and a grid" test "$(colours drawn/intervals.svg | wc -l)" -ge 7
   expect "colours of the intervals are those of the profiles" \
     test -z "$(comm -23 <(colours drawn/intervals.svg) <(colours drawn/profiles.svg))"
+  expect "a letter that browsers have" grep -q 'score above τ<' drawn/profiles.svg
   expect "win rates in cells" grep -qE '>(50|[0-9]{1,3})<' drawn/wins.svg
 fi
 refuse "drawn has a compare.json already" compare both --out drawn

@@ -129,8 +129,8 @@ void mm_map_fit_put(mm_map_fit *q, size_t j, double (*f)(const void *of, double 
 double mm_map_fit_solve(const mm_map_fit *q, double *x);
 void mm_map_fit_close(mm_map_fit *q);
 
-// That of n terms w (p^a - 1) / a, with exponents first, first + step, .. end.
-mm_status mm_map_fit_powers(const mm_map *source, size_t n, double first, double step, double end,
+// That of n terms w (p^a - 1) / a, with exponents first, first + step, .., `count` of them.
+mm_status mm_map_fit_powers(const mm_map *source, size_t n, double first, double step, size_t count,
                             double *w, double *a, double *misfit);
 
 // Says what was made of a map.

@@ -94,13 +94,14 @@ static double power(const void *of, double p) {
 }
 
 // One exponent after the other, each the best beside those before.
-mm_status mm_map_fit_powers(const mm_map *source, size_t n, double first, double step, double end,
+mm_status mm_map_fit_powers(const mm_map *source, size_t n, double first, double step, size_t count,
                             double *w, double *a, double *misfit) {
   mm_map_fit *q;
   MM_TRY(mm_map_fit_open(source, &q));
   for (size_t k = 0; k < n; k++) {
     double least = INFINITY;
-    for (double exponent = first; exponent <= end; exponent += step) {
+    for (size_t i = 0; i < count; i++) {
+      const double exponent = first + (double)i * step;
       mm_map_fit_put(q, k, power, &exponent);
       const double found = mm_map_fit_solve(q, w);
       if (!(found < least)) continue;

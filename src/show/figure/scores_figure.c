@@ -112,8 +112,8 @@ mm_status mm_scores_figure_profiles(const mm_scores *s, const char *path) {
   b.y += mm_plot_legend(&plot, b, (const char *const *)t->map, n) + 8;
   plot.height = b.y + b.h + AXIS_BOTTOM + MM_LINE_HEIGHT;
   mm_plot_text(&plot, b.x + b.w / 2, plot.height - MM_LINE_HEIGHT / 2.0 - 2, MM_CENTRE,
-               MM_LABEL_INK, "normalised score {/Symbol t}");
-  mm_plot_side(&plot, MARGIN + 6, b, "share of runs with a score above {/Symbol t}");
+               MM_LABEL_INK, "normalised score τ");
+  mm_plot_side(&plot, MARGIN + 6, b, "share of runs with a score above τ");
   mm_plot_panel(&plot, (mm_panel){ .box = b,
                                    .x = { { s->tau[0], s->tau[MM_PROFILE_POINTS - 1] },
                                           .tics = (int)(b.w / 60) },
