@@ -113,6 +113,8 @@ refuse "did you mean 'random:1'?" map show randm
 refuse "did you mean 'piecewise'?" map new picewise
 refuse "did you mean 'project'?" map proj # a beginning rather than the nearest word
 refuse "did you mean '--threads'?" train --thr 3
+refuse "unknown value 'gpu' (one of auto, cpu, cuda)" train --backend gpu
+refuse "did you mean 'ampo'?" train --algo amp
 refuse "did you mean 'lr'?" train --set lerning_rate=1 # what other libraries call it
 refuse "did you mean 'policy_clip'?" train --set clip_range=0.2
 refuse "did you mean 'minatar'?" train --env CartPole-v1 --map l2 --preset minatr

@@ -57,6 +57,15 @@ expect_out "--no-figures"
 
 run train "${train[@]}" --seeds 3 --out train --quiet
 expect_code 0
+run report trian --no-figures
+expect_refusal 2 "no run 'trian'" "did you mean 'train'?"
+mkdir runs
+cp -r train runs/train-GridWorld-small-1
+run report "$work/runs/train-GridWorld-1/"
+expect_refusal 2 "did you mean '$work/runs/train-GridWorld-small-1'?"
+run report train-GridWorld-small-1
+expect_refusal 2 "did you mean 'runs/train-GridWorld-small-1'?"
+rm -r runs
 run report train --no-figures
 expect_code 0
 expect_no_out

@@ -187,6 +187,9 @@ bool options_given(const command *c, const command_args *args, const char *name)
 const char *options_suggestion(const char *word, const char *const *names, size_t n,
                                const char *dashes);
 
+// The same; where nothing is near " (one of a, b)".
+const char *options_suggestion_or_list(const char *word, const char *const *names, size_t n);
+
 // ---------------------------------------------------------------------------------------------
 // Help (help.c), on stdout
 

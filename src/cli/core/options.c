@@ -76,6 +76,16 @@ const char *options_suggestion(const char *word, const char *const *names, size_
   return near != NULL ? output_format(" (did you mean '%s%s'?)", dashes, near) : "";
 }
 
+// "gpu" is no misspelt "cpu"
+const char *options_suggestion_or_list(const char *word, const char *const *names, size_t n) {
+  char all[400] = "";
+  const char *near = strcmp(word, "gpu") != 0 ? options_suggestion(word, names, n, "") : "";
+  if (near[0] != '\0') return near;
+  for (size_t i = 0, used = 0; i < n && used < sizeof all; i++)
+    used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", names[i]);
+  return output_format(" (one of %s)", all);
+}
+
 char *options_next_entry(const char **rest) {
   if (*rest == NULL) return NULL;
   const char *start = *rest, *end = start + strcspn(start, ",");
@@ -139,13 +149,8 @@ static int read_choice(const option *o, const char *what, const char *text, size
     *out = n;
     return EXIT_DONE;
   }
-  char all[200] = "";
-  const char *near = options_suggestion(text, o->choices, n, "");
-  for (size_t i = 0, used = 0; i < n && near[0] == '\0' && used < sizeof all; i++)
-    used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? " (one of " : ", ",
-                             o->choices[i]);
-  return fail_usage("%s: unknown value '%s'%s%s%s", what, text, near, all,
-                    all[0] != '\0' ? ")" : "");
+  return fail_usage("%s: unknown value '%s'%s", what, text,
+                    options_suggestion_or_list(text, o->choices, n));
 }
 
 static int read_list(const option *o, const char *what, const char *text, command_args *args) {

@@ -135,7 +135,7 @@ static int check_names(const bench_args *args) {
   for (size_t i = 0; i < given->n; i++)
     if (!among(names, n, given->value[i]))
       return fail_usage("unknown benchmark '%s'%s", given->value[i],
-                        options_suggestion(given->value[i], names, n, ""));
+                        options_suggestion_or_list(given->value[i], names, n));
   for (size_t i = 0; i < n; i++)
     if (named(args, names[i]) && !is_offered(args, names[i]))
       return fail_usage("benchmark '%s' has nothing to measure with --backend %s", names[i],

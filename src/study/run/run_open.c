@@ -7,6 +7,7 @@
 
 #define _XOPEN_SOURCE 700
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/spelling.h"
 #include "study/run/run_internal.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -67,13 +69,50 @@ static bool make_real(const char *path, char out[MM_RUN_PATH_SIZE]) {
   return fits;
 }
 
+// The run in `folder` whose name is nearest; "" for none.
+static void find_near(const char *folder, const char *name, char near[MM_RUN_PATH_SIZE]) {
+  DIR *opened = opendir(folder);
+  const struct dirent *entry;
+  near[0] = '\0';
+  while (opened && (entry = readdir(opened))) {
+    char file[MM_RUN_PATH_SIZE];
+    struct stat about;
+    int length = snprintf(file, sizeof file, "%s/%s/run.db", folder, entry->d_name);
+    if (length >= (int)sizeof file || stat(file, &about) != 0) continue;
+    // in the order of the alphabet, whatever that of the folder is
+    const bool before = strcmp(entry->d_name, near) < 0 || !near[0];
+    const char *two[2] = { before ? entry->d_name : near, before ? near : entry->d_name };
+    const char *best = mm_nearest(name, two, near[0] ? 2 : 1);
+    if (best == entry->d_name) snprintf(near, MM_RUN_PATH_SIZE, "%s", best);
+  }
+  if (opened) closedir(opened);
+}
+
+// A run that is there, for one that is not: beside it, or below `runs` for a name without a folder.
+static mm_status fail_missing(const char *path) {
+  char folder[MM_RUN_PATH_SIZE], near[MM_RUN_PATH_SIZE];
+  snprintf(folder, sizeof folder, "%s", path);
+  char *slash = strrchr(folder, '/');
+  const char *name = slash ? slash + 1 : path;
+  if (slash) *slash = '\0';
+  find_near(slash ? folder : ".", name, near);
+  if (!slash && !near[0])
+    find_near(strcpy(folder, "runs"), name, near);
+  else if (!slash)
+    folder[0] = '\0';
+  if (!near[0])
+    return MM_FAIL(MM_ERR_INPUT, "no run '%s': expected a run folder or its run.db", path);
+  return MM_FAIL(MM_ERR_INPUT,
+                 "no run '%s': expected a run folder or its run.db (did you mean '%s%s%s'?)", path,
+                 folder, folder[0] ? "/" : "", near);
+}
+
 // Folder and file from what the user gave, which may be either.
 static mm_status name_files(mm_run *run, const char *path) {
   struct stat about;
   if (!copy_path(path, run->file)) return mm_folder_fail_long(path);
   if (stat(run->file, &about) != 0) {
-    if (errno == ENOENT)
-      return MM_FAIL(MM_ERR_INPUT, "no run '%s': expected a run folder or its run.db", path);
+    if (errno == ENOENT) return fail_missing(run->file);
     return mm_folder_fail("open the run", path, errno);
   }
   memcpy(run->folder, run->file, sizeof run->folder);
