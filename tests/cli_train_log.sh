@@ -28,7 +28,7 @@ check() {
   rows "$run" measure "$run.csv"
   expect "$run: so many" test "$(wc -l <"$run.csv")" -eq $((1 + 40 * $#))
   for name in "$@"; do
-    expect "$run: $name at every update" test "$(grep -Ec "^[01],$name,[0-9]+,-?[0-9.e-]+\$" "$run.csv")" -eq 40
+    expect "$run: $name at every update" test "$(grep -Ec "^[01],$name,[0-9]+,-?[0-9.e+-]+\$" "$run.csv")" -eq 40
   done
 }
 
