@@ -311,11 +311,10 @@ void mm_study_add_run(cJSON *object, const mm_study *s) {
   cJSON_AddStringToObject(object, "state", s->outcome[0] ? s->outcome : "running");
 }
 
-void mm_study_add_speed(cJSON *object, const mm_study *s, double seconds, uint64_t env_steps) {
+void mm_study_add_speed(cJSON *object, double seconds, uint64_t env_steps) {
   mm_json_add_defined(object, "env_steps_per_second",
                       seconds > 0 ? (double)env_steps / seconds : NAN);
   cJSON_AddItemToObject(object, "wall_seconds", mm_json_number(seconds));
-  mm_machine_add(object, &s->machine);
 }
 
 void mm_study_add_estimate(cJSON *object, const char *key, mm_estimate e) {

@@ -100,7 +100,7 @@ void mm_study_add_estimate(cJSON *object, const char *key, mm_estimate e);
 // Adds the folder, NULL for none, and how it stands, for the objects of mm_study_format.
 void mm_study_add_run(cJSON *object, const mm_study *study);
 
-// Adds what this process did: `wall_seconds`, `env_steps_per_second` and mm_machine_add.
-void mm_study_add_speed(cJSON *object, const mm_study *study, double seconds, uint64_t env_steps);
+// Adds how fast this process was: `env_steps_per_second` and `wall_seconds`.
+void mm_study_add_speed(cJSON *object, double seconds, uint64_t env_steps);
 
 #endif

@@ -151,7 +151,8 @@ static cJSON *study_json(mm_study *study) {
   add_validation(root, &v);
   add_maps(root, study, v.best.known);
   cJSON_AddItemToObject(root, "env_steps", mm_json_number((double)v.env_steps));
-  mm_study_add_speed(root, study, v.session_seconds, v.session_env_steps);
+  mm_study_add_speed(root, v.session_seconds, v.session_env_steps);
+  mm_machine_add(root, &study->machine);
   cJSON_AddItemToObject(root, "settings", mm_settings_json(&plan->settings));
   cJSON_AddItemToObject(root, "learn", mm_search_json(&plan->settings));
   return root;

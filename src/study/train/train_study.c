@@ -277,8 +277,9 @@ static cJSON *study_json(mm_study *study) {
   mm_json_add_whole(root, "numeric_failures", v.n_numeric);
   add_samples(root, &all);
   cJSON_AddItemToObject(root, "policy", text_or_null(v.policy));
-  mm_study_add_speed(root, study, v.seconds, v.env_steps);
+  mm_study_add_speed(root, v.seconds, v.env_steps);
   add_split(root, &v, &all);
+  mm_machine_add(root, &study->machine);
   cJSON_AddItemToObject(root, "settings", mm_settings_json(&plan->settings));
   return root;
 }

@@ -264,7 +264,8 @@ static cJSON *study_json(mm_study *study) {
   const bool written = t->complete && access(preset, F_OK) == 0;
   mm_study_add_run(root, study);
   cJSON_AddItemToObject(root, "preset", written ? cJSON_CreateString(preset) : cJSON_CreateNull());
-  mm_study_add_speed(root, study, v.seconds, v.session_env_steps);
+  mm_study_add_speed(root, v.seconds, v.session_env_steps);
+  mm_machine_add(root, &study->machine);
   return root;
 }
 
