@@ -360,6 +360,8 @@ browser_scheme light
 browser_size 400 800
 browser_open "file://$work/page.html"
 holds "nothing is wider than a phone" 'return document.documentElement.scrollWidth <= 400 && [...document.querySelectorAll("body *")].every((n) => n.closest(".wide, svg, .only-heard, .skip") || n.getBoundingClientRect().right <= 400.5)'
+holds "numbers at an axis do not touch" 'return [...document.querySelectorAll(".plot > svg")].every((n) => { const texts = [...n.querySelectorAll(".words text:not(.label)")].map((t) => t.getBoundingClientRect()); return texts.every((a, i) => texts.every((b, k) => k <= i || a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 2 || b.bottom <= a.top + 2)); }) &&
+  tickText(2000, [2000, 10000]) === "2\u00a0k" && tickText(2000, [2000, 4000]) === "2000"'
 holds "charts fit" 'return [...document.querySelectorAll(".plot > svg")].every((n) => n.getBoundingClientRect().width <= 400 - 2 * 16 + 1) && document.querySelectorAll(".plot > svg").length > 10'
 drag_score 1 25
 agrees "on a phone" negentropy negentropy
@@ -421,7 +423,7 @@ quiet_page "everything reproduced"
 jq --arg bad "$hostile" '.runs = [.runs[1] + {scores: {baseline: "negentropy", envs: 3, tau: [range(101) | . / 50],
     maps: [[$bad, 0.9, 0.8], ["negentropy", 0.1, null], ["l2", 0.5, 0.25], ["fourth", -0.2, 0.1]] | map(. as [$name, $iqm, $wins] | {map: $name, runs: 24, failures: 0,
       iqm: $iqm, low: ($iqm - 0.05), high: ($iqm + 0.05), wins: $wins, wins_low: null, wins_high: null, share: [range(101) | if . / 50 < $iqm then 1 else 0.25 end],
-      share_low: [range(101) | 0.2], share_high: [range(101) | 1]})}}]' document.json >scores.json
+      share_low: [range(101) | 0.2], share_high: [range(101) | 1]})}}] | .maps += [.maps[1] + {label: "copy", role: "control"}]' document.json >scores.json
 assemble scores.json scores.html
 for width in 1200 400; do
   browser_size "$width" 900
@@ -432,6 +434,7 @@ for width in 1200 400; do
 done
 holds "a profile and an interval for each map, in its colour" 'const p = document.querySelector("[data-chart=profiles]"), s = document.querySelector("[data-chart=scores]"); return p.querySelectorAll("path.line").length === 4 && p.querySelectorAll("path.band").length === 0 && s.querySelectorAll("circle.dot").length === 4 && s.querySelectorAll(".whisker").length === 4 && s.textContent.includes("25 %") &&
   p.querySelector("path[data-series=l2]").getAttribute("stroke") === s.querySelector("circle[data-series=l2]").getAttribute("fill")'
+holds "a map is there once, by all its names" 'return document.querySelectorAll("#maps .legend button[data-series=initial]").length === 1 && !document.querySelector("#maps [data-series=copy]") && document.querySelector("#maps .same").textContent === "The same map: initial and copy." && document.querySelector("#explorer .choices").textContent.includes("initial, copy")'
 browser_keys '#run0-scores .switch[data-key$=bands]' 'Space'
 holds "bands on request" 'return document.querySelectorAll("[data-chart=profiles] path.band").length === 4'
 browser_keys '[data-chart=profiles] .plot svg' 'Home'

@@ -564,10 +564,8 @@ static void test_bad_requests(void **state) {
   } wrong[] = { { 1, 1, 4 },   { 65, 1, 4 },       { 3, 0, 4 },
                 { 3, NAN, 4 }, { 3, 1, INFINITY }, { 3, 1, -1 } };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    const mm_map_figure_config config = { .panels = MM_PANEL_ALL,
-                                          .n_action = wrong[i].n_action,
-                                          .eta = wrong[i].eta,
-                                          .scale_max = wrong[i].scale_max };
+    mm_map_figure_config config = { MM_PANEL_ALL, wrong[i].n_action, wrong[i].eta,
+                                    wrong[i].scale_max, NULL };
     assert_int_equal(mm_map_figure_write(&config, map, m.name, 1, "x.svg"), MM_ERR_INPUT);
   }
   assert_int_equal(count_entries(), 0);

@@ -195,7 +195,7 @@ function show(data) {
   ];
   // a reproduction's page is about its claims
   const isFolded = runs.some((run) => run.command === "reproduce"),
-        source = maps.map((m) => [m.label, m.role, m.file]);
+        source = maps.map((m) => [m.label, m.role, m.file, m.also]);
   wanted.push(section("maps", [isFolded, source],
     () => foldedSection("maps", `Maps (${maps.length})`, isFolded, shapesSection(maps))));
   wanted.push(section("explorer", isFolded,

@@ -222,6 +222,14 @@ function bandPath(xs, low, high, sx, sy) {
 const shortened = (words, most) =>
   (words.length > most ? words.slice(0, Math.max(most - 1, 1)) + "\u2026" : words);
 
+// The number at a tick: 2 k beside 10 k.
+function tickText(v, ticks) {
+  const size = Math.abs(v);
+  if (size >= 1e3 && size < 1e4 && ticks.some((t) => Math.abs(t) >= 1e4))
+    return brief(v / 1e3, 6) + "\u00a0k";
+  return size >= 1e4 ? count(v) : brief(v, 6);
+}
+
 let clipCount = 0;
 
 // The value of a series at x, or at its nearest point when x lies within its range.
@@ -292,9 +300,8 @@ function lineChart(spec) {
     const width = Math.max(Math.floor(plot.clientWidth), 150), height = spec.height || 240;
     const series = shown(), [xd, yd] = domains(series);
     const yTicks = makeScale(yd, [0, 1], spec.yLog).ticks(height / 42);
-    const tickText = (v) => (Math.abs(v) >= 1e4 ? count(v) : brief(v, 6));
-    const left =
-            (spec.yLabel ? 32 : 14) + 6.6 * Math.max(3, ...yTicks.map((v) => tickText(v).length)),
+    const left = (spec.yLabel ? 32 : 14) +
+      6.6 * Math.max(3, ...yTicks.map((v) => tickText(v, yTicks).length)),
           right = width - 12, top = 10, bottom = height - (spec.xLabel ? 40 : 24);
     const sx = makeScale(xd, [left, right], spec.xLog),
           sy = makeScale(yd, [bottom, top], spec.yLog);
@@ -309,15 +316,18 @@ function lineChart(spec) {
     const grid = svg("g", {class: "grid"}), texts = svg("g", {class: "words"});
     for (const v of yTicks) {
       grid.append(stroke(left, sy(v), right, sy(v)));
-      texts.append(words(left - 7, sy(v) + 4, "end", null, tickText(v)));
+      texts.append(words(left - 7, sy(v) + 4, "end", null, tickText(v, yTicks)));
     }
     const xTicks = spec.xTicks ||
       sx.ticks((right - left) / 78).filter((v) => !spec.xWhole || Number.isInteger(v));
     const room = Math.max(2, Math.floor((right - left) / 7 / xTicks.length) - 1);
+    let end = 0;  // of the last number
     for (const v of xTicks) {
-      const word = spec.xTickText ? shortened(spec.xTickText(v), room) : tickText(v);
+      const word = spec.xTickText ? shortened(spec.xTickText(v), room) : tickText(v, xTicks);
       grid.append(stroke(sx(v), bottom, sx(v), bottom + 4, {class: "tick"}));
       const half = 3.4 * word.length, x = Math.min(sx(v), width - half);
+      if (x - half < end + 4) continue;
+      end = x + half;
       texts.append(words(x, bottom + 17, "middle", null, word));
     }
     grid.append(stroke(left, bottom, right, bottom, {class: "axis"}));

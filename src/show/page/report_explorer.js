@@ -228,7 +228,8 @@ function drawChoices() {
       }
     }),
       swatch(styleOf(m.label)), el("span", {class: "name"}, m.label),
-      m.role && m.role !== "named" ? el("span", {class: "muted"}, m.role) : null);
+      m.role && m.role !== "named" ? el("span", {class: "muted"}, [m.role, ...m.also].join(", "))
+                                   : null);
   }));
   parts.full.textContent = full ? `At most ${MOST_CHOSEN} maps are shown at once.` : "";
 }
@@ -308,7 +309,7 @@ function makeExplorer(maps) {
 
 // The maps of refreshed data: choices stay where their labels do.
 function updateExplorer(maps) {
-  const print = JSON.stringify(maps.map((m) => [m.label, m.role, m.file]));
+  const print = JSON.stringify(maps.map((m) => [m.label, m.role, m.file, m.also]));
   if (explorer.print === print) return;
   const before = explorer.maps.map((m) => m.label);
   explorer.print = print;

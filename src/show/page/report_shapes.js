@@ -9,8 +9,11 @@ const MOST_SHAPES = 8;  // maps drawn unless they are asked for
 
 const madeMaps = new Map();  // contents as text -> map, so that a refresh makes nothing anew
 
+const contentsOf = (file) => JSON.stringify(
+  [file.kind, file.q, file.psi, file.w, file.c, file.u, file.a, file.b, file.stages]);
+
 function mapOf(file) {
-  const key = JSON.stringify([file.kind, file.q, file.psi, file.w, file.c, file.u, file.a, file.b]);
+  const key = contentsOf(file);
   if (!madeMaps.has(key)) {
     if (madeMaps.size > 200) madeMaps.clear();
     madeMaps.set(key, makeMap(file));
@@ -18,17 +21,26 @@ function mapOf(file) {
   return madeMaps.get(key);
 }
 
-// [{ label, role, run, file, map }] with labels that differ; the named maps are always there.
+// [{ label, role, run, file, map, also }] with labels that differ; the named maps are always there.
+// A map stands there once, `also` having the other names of the same one.
 function catalogue(data) {
-  const taken = new Set(), out = [], refused = [];
+  const taken = new Set(), byContents = new Map(), out = [], refused = [];
   const add = (wanted, role, run, file) => {
+    const contents = contentsOf(file), same = byContents.get(contents);
+    if (same) {
+      if (wanted !== same.label && !same.also.includes(wanted)) same.also.push(wanted);
+      taken.add(wanted);
+      return;
+    }
     const runName =
       run === null || run === undefined ? "" : text((list(data.runs)[run] || {}).name);
     let label = wanted;
     if (taken.has(label) && runName) label = `${wanted} (${runName})`;
     for (let k = 2; taken.has(label); k++) label = `${wanted} #${k}`;
     taken.add(label);
-    out.push({label, role, run, file, get map() { return mapOf(file); }});
+    const entry = {label, role, run, file, also: [], get map() { return mapOf(file); }};
+    byContents.set(contents, entry);
+    out.push(entry);
   };
   for (const entry of list(data.maps)) {
     const file = entry.map || {};
@@ -211,6 +223,9 @@ function shapesSection(maps) {
   return el("section", {id: "maps"}, el("h2", {}, "The maps"),
     el("p", {class: "lead"},
       "A mirror map is given by its potential \u03c6. Two potentials that differ by a shift make the same policies, so all are drawn aligned where \u03c6 = 1. Press a name to hide or show a map."),
+    maps.filter((m) => m.also.length)
+      .map(
+        (m) => el("p", {class: "lead same"}, `The same map: ${enumerate([m.label, ...m.also])}.`)),
     legend.element, pictures, el("h3", {}, "Policy against the score scale"),
     el("p", {class: "lead"},
       "Probabilities of actions whose scores are c, 2c, 3c \u2026; the last one is drawn solid. Steep maps commit early."),

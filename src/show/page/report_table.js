@@ -280,7 +280,8 @@ function scoresPart(run, key) {
   });
   if (crowded)
     legend.element.append(makeSwitch(bands, "95 % bands", (on) => profiles.set({noBands: !on})));
-  return el("section", {id: key + "-scores"}, el("h3", {}, "Over all environments"),
+  return el("section", {id: key + "-scores"},
+    el("h3", {}, num(scores.envs) > 1 ? "Over all environments" : "Distribution of scores"),
     el("p", {class: "lead"},
       "A return becomes a score: in each environment 0 is a random map, 1 the best baseline; without a random map below it, the lowest and the highest mean. ",
       el("code", {}, "mirrormap compare"), " has the numbers."),
