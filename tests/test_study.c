@@ -19,6 +19,7 @@ static const char *const search_set[] = { "steps=2048",    "envs=8",       "unro
                                           "generations=3", "population=4", "validation_tasks=2" };
 // long enough for a run to be seen, and stopped, before the last has begun
 static const char *const net_set[] = { "steps=131072", "epochs=1" };
+static const char *const slow_set[] = { "steps=8192", "epochs=1" };
 static const char *const grid[] = { "GridWorld-small" }, *const cart[] = { "CartPole-v1" };
 static const char *const maps[] = { "tsallis:3", "negentropy", "l2:tuned-eta" };
 
@@ -34,6 +35,7 @@ static mm_study_config config_of(mm_study_kind kind, const char *space) {
   if (kind == MM_STUDY_TRAIN) {
     LIST(env, cart);
     LIST(set, net_set);
+    if (test_under_valgrind()) config.set = slow_set;
   }
   if (kind != MM_STUDY_LEARN) config.map = maps, config.n_map = 1;
   if (kind == MM_STUDY_TRANSFER) LIST(map, maps);

@@ -36,7 +36,7 @@ static mm_train_plan small_plan(const char *env, const char *map, mm_algo algo, 
   }
   plan.settings.net.envs = 4;
   plan.settings.net.unroll = 32;
-  plan.settings.net.steps = 4 * 32 * 60;
+  plan.settings.net.steps = 4 * 32 * (test_is_slowed() ? 20 : 60);
   plan.settings.net.hidden = 24;
   return plan;
 }
@@ -169,7 +169,7 @@ static void test_in_pieces(void **state) {
   const bool slowed = test_is_slowed();
   for (size_t i = 0; i < (slowed ? 1 : sizeof cases / sizeof *cases); i++) {
     mm_train_plan plan = small_plan(cases[i].env, cases[i].map, cases[i].algo, 3);
-    plan.settings.net.steps *= slowed ? 0.5 : 2;
+    plan.settings.net.steps *= 2;
     char calm[32], wild[32];
     snprintf(calm, sizeof calm, "calm-%zu", i);
     snprintf(wild, sizeof wild, "wild-%zu", i);
