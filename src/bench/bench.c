@@ -36,6 +36,7 @@ const mm_bench_case mm_bench_cases[] = {
   { "physics", MM_BENCH_CUDA, mm_bench_cuda_physics },
   { "learn", MM_BENCH_CUDA, mm_bench_cuda_learn },
   { "ampo", MM_BENCH_CUDA, mm_bench_cuda_ampo },
+  { "gaussian", MM_BENCH_CUDA, mm_bench_cuda_gaussian },
   { 0 },
 };
 

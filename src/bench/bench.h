@@ -61,7 +61,7 @@ mm_bench_function mm_bench_map, mm_bench_gridworld, mm_bench_env, mm_bench_physi
 mm_bench_function mm_bench_ampo, mm_bench_ampo_training, mm_bench_scaling, mm_bench_gaussian;
 mm_bench_function mm_bench_gaussian_training, mm_bench_mpi, mm_bench_cuda_gridworld,
     mm_bench_cuda_physics;
-mm_bench_function mm_bench_cuda_learn, mm_bench_cuda_ampo;
+mm_bench_function mm_bench_cuda_learn, mm_bench_cuda_ampo, mm_bench_cuda_gaussian;
 
 // ---------------------------------------------------------------------------------------------
 // For the cases themselves

@@ -71,9 +71,20 @@ expect_code 0
 expect_no_err
 expect_json
 for env in CartPole-v1 Acrobot-v1 Asterix-MinAtar Breakout-MinAtar Freeway-MinAtar SpaceInvaders-MinAtar \
-  Seaquest-MinAtar Hopper; do
+  Seaquest-MinAtar; do
   expect "$env: those that broke" grep -Eq "\"cuda/$env/4/broken\",\"value\":1,\"unit\":\"trainings\"" "$out"
   expect "$env: and the rest" grep -Eq "\"cuda/$env/128/steps\",\"value\":[1-9]" "$out"
+done
+
+# Gaussian policies at one population
+MOCK_BROKEN=4 run bench gaussian --backend cuda --quick --json
+expect_code 0
+expect_no_err
+expect_json
+for env in Hopper HalfCheetah Ant Walker2d; do
+  expect "$env: those that broke" grep -Eq "\"cuda/$env/128/broken\",\"value\":[1-9]" "$out"
+  expect "$env: and the rest" grep -Eq "\"cuda/$env/128/steps\",\"value\":[1-9]" "$out"
+  expect "$env: where the time goes" grep -q "\"cuda/$env/actor-adam\"" "$out"
 done
 
 # bodies on the device come after those of the processor

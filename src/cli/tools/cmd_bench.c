@@ -204,7 +204,7 @@ const command command_bench = {
       "the same run, and how near the two are. The reference of env is gymnax on an A100 with 2000 "
       "environments, as published (for MinAtar the fastest game); that of physics is the MuJoCo "
       "library on the same core in the same run.\n\nWith --backend cuda, or the NAME cuda, "
-      "gridworld, learn, ampo and physics are measured on the first CUDA device "
+      "gridworld, learn, ampo, gaussian and physics are measured on the first CUDA device "
       "(CUDA_VISIBLE_DEVICES chooses another): whole training runs by environment and population, "
       "held against its rates of fused multiply-adds and of tensor cores, with the paper's own "
       "stack (JAX) on an H200 and a population of 128 as their reference; physics by the number of "
