@@ -208,8 +208,8 @@ negentropy --n 3|'--n' does not apply
 random --n 3|'--n' does not apply
 random --seed -1|'-1' is not a whole number
 random:x|random:x
-neural --from tsallis:0.5|tsallis:0.5
-neural --from piecewise|piecewise
+neural --from tsallis:x|tsallis:x
+l2 --from piecewise|'--from' does not apply to kind 'l2'
 l2 --meta x|expected KEY=VALUE
 l2 --meta =x|expected KEY=VALUE
 l2 --meta a=1 --meta a=2|'a' is given twice

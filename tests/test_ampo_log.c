@@ -18,7 +18,7 @@ typedef struct scene {
 } scene;
 
 static const scene scenes[] = {
-  { MM_ALGO_AMPO, "CartPole-v1", "l2", NULL },
+  { MM_ALGO_AMPO, "CartPole-v1", "l2", "9,9" },
   { MM_ALGO_AMPO, "Acrobot-v1", "negentropy", "1,4" },
   { MM_ALGO_AMPO, "Breakout-MinAtar", "tsallis:1.5", NULL },
   { MM_ALGO_AMPO, "GridWorld-small", "random:3", NULL },

@@ -46,14 +46,18 @@ static const char *write_space(const char *text) {
   return path;
 }
 
-static mm_status advance(mm_study *study) {
+static mm_status advance_on(mm_study *study, int threads) {
   mm_study_machine machine = mm_study_machine_default();
   machine.backend = "cpu";
-  machine.threads = 2;
+  machine.threads = threads;
   mm_status status = MM_OK;
   while (status == MM_OK && !mm_study_done(study))
     status = mm_study_advance(study, &machine);
   return status;
+}
+
+static mm_status advance(mm_study *study) {
+  return advance_on(study, 2);
 }
 
 static mm_study *run(const char *folder, const mm_study_config *config) {
@@ -243,33 +247,46 @@ static void test_train(void **state) {
   mm_study_close(stored);
 }
 
-// A learner with networks says where they are; a run that fails is named with its seed.
+// A run that fails is named with its seed; it is open to whoever resumes the study.
+static void test_failures(void **state) {
+  (void)state;
+  static const char *const cart[] = { "CartPole-v1" }, *const endless[] = { "steps=1e8" };
+  mm_study_config config = config_of(MM_STUDY_TRAIN);
+  mm_study_machine machine = mm_study_machine_default();
+  LIST(env, cart);
+  LIST(set, endless);
+  config.seeds = 2;
+  machine.backend = "cpu";
+  machine.threads = 2;
+  machine.job_timeout = 1e-9;
+  for (int i = 0; i < 2; i++) {
+    mm_study_failures failures = { .size = sizeof failures };
+    mm_study *study;
+    assert_ok(mm_study_create(i == 0 ? fixture_path("late") : NULL, &config, &study));
+    assert_ok(mm_study_advance(study, &machine));
+    assert_ok(mm_study_count_failures(study, &failures));
+    assert_true(failures.n == 2 && failures.n_done == 2 && failures.n_failed == 2);
+    assert_true(failures.status == MM_ERR_TIMEOUT && failures.seed == 5);
+    assert_non_null(strstr(failures.error, "1e-09"));
+    assert_true(mm_study_done(study) && !info_of(study).complete);
+    mm_study_close(study);
+  }
+  mm_study *study;
+  assert_ok(mm_study_open(fixture_path("late"), &study));
+  assert_false(mm_study_done(study));
+  mm_study_close(study);
+}
+
+// A learner with networks says where they are.
 static void test_policy(void **state) {
   (void)state;
   static const char *const cart[] = { "CartPole-v1" }, *const quick[] = { "steps=1024",
                                                                           "epochs=1" };
   mm_study_config config = config_of(MM_STUDY_TRAIN);
-  mm_study_machine machine = mm_study_machine_default();
-  mm_study_failures failures = { .size = sizeof failures };
   LIST(env, cart);
   LIST(set, quick);
   config.seeds = 2;
-  mm_study *study;
-  assert_ok(mm_study_create(fixture_path("nets"), &config, &study));
-  machine.backend = "cpu";
-  machine.job_timeout = 1e-9;
-  assert_ok(mm_study_advance(study, &machine));
-  assert_ok(mm_study_count_failures(study, &failures));
-  assert_true(failures.n_failed == 2 && failures.status == MM_ERR_TIMEOUT && failures.seed == 5);
-  assert_non_null(strstr(failures.error, "1e-09"));
-  assert_true(mm_study_done(study) && !info_of(study).complete);
-  mm_study_close(study);
-  assert_ok(mm_study_create(NULL, &config, &study)); // and so without a folder
-  assert_ok(mm_study_advance(study, &machine));
-  assert_true(mm_study_done(study) && !info_of(study).complete);
-  mm_study_close(study);
-  assert_ok(mm_study_open(fixture_path("nets"), &study));
-  assert_ok(advance(study));
+  mm_study *study = run(fixture_path("nets"), &config);
   const mm_study_info info = info_of(study);
   mm_policy *policy;
   assert_true(info.complete && !info.no_policy[0]);
@@ -325,7 +342,7 @@ static void test_transfer(void **state) {
   config.env_label = column;
   config.n_control = 2;
   assert_ok(mm_study_least_budget(&config, &least));
-  assert_true(least == 9 * 2048);
+  assert_true(least == 5 * 2048); // the coarsest grid has five step sizes
   mm_study *stored = run(fixture_path("table"), &config), *study = run(NULL, &config);
   assert_int_equal(mm_study_cells(study), 3);
   for (size_t i = 0; i < 3; i++) {
@@ -572,7 +589,7 @@ static mm_status live(mm_study_kind kind) {
   config.n_map = 1;
   config.seeds = 1;
   mm_status status = mm_study_create(NULL, &config, &study);
-  if (status == MM_OK) status = advance(study);
+  if (status == MM_OK) status = advance_on(study, 1);
   for (size_t i = 0; status == MM_OK && i < mm_study_cells(study); i++)
     status = mm_study_detail_at(study, i, &detail);
   if (status == MM_OK) {
@@ -688,6 +705,7 @@ int suite_result(void) {
     cmocka_unit_test(test_sizes),
     cmocka_unit_test_setup_teardown(test_argv, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_train, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_failures, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_policy, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_transfer, fixture_open, fixture_close),
     cmocka_unit_test(test_base_map),

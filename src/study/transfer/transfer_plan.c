@@ -8,6 +8,7 @@
 #include "study/transfer/transfer_plan.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "study/jobs/plan.h"
@@ -272,11 +273,23 @@ mm_status mm_transfer_resume(const char *folder, mm_run **run, mm_transfer_plan 
   return status;
 }
 
+// Numbers of a tree that was made are texts: only as a whole text is a plan what is read.
+static mm_status read_again(cJSON *plan, const char *source, cJSON **out) {
+  char *text;
+  MM_TRY(mm_plan_print(plan, "a table", &text));
+  mm_status status = mm_json_parse(text, strlen(text), source, out);
+  mm_free(text);
+  if (status == MM_OK) status = mm_plan_take_plugins(*out, source);
+  return status;
+}
+
 mm_status mm_transfer_plan_of(const mm_transfer_config *config, mm_transfer_plan **out) {
-  cJSON *plan;
+  static const char source[] = "the plan of a table";
+  cJSON *made, *plan = NULL;
   *out = NULL;
-  MM_TRY(make_plan(config, &plan));
-  mm_status status = read_plan(plan, "the plan of a table", NULL, out);
+  MM_TRY(make_plan(config, &made));
+  mm_status status = read_again(made, source, &plan);
+  if (status == MM_OK) status = read_plan(plan, source, NULL, out);
   cJSON_Delete(plan);
   if (status == MM_OK) return MM_OK;
   mm_transfer_plan_release(*out);
