@@ -194,8 +194,8 @@ typedef struct mm_claim {
   const char *text;         // the paper's
   mm_estimate gain;         // what should be positive, or 0 for a tie, as we find it
   bool tie;
-  // 1 holds, -1 does not hold, 0 inconclusive. What should be positive: its 95 % interval is above or
-  // below 0, else inconclusive. A tie holds where the interval includes 0.
+  // 1 holds, -1 does not hold, 0 inconclusive. What should be positive: its 95 % interval is above
+  // or below 0, else inconclusive. A tie holds where the interval includes 0.
   int verdict;
 } mm_claim;
 

@@ -191,8 +191,8 @@ typedef struct mm_study_machine {
   // environment steps so far. May be NULL.
   void (*progress)(size_t done, size_t total, uint64_t env_steps, void *user);
   void *user;
-  const int *devices; // [n_device] numbers of the CUDA devices to use, which must outlive the study;
-                      // NULL: all
+  const int *devices; // [n_device] numbers of the CUDA devices to use, which must outlive the
+                      // study; NULL: all
   size_t n_device;
 } mm_study_machine;
 

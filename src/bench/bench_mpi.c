@@ -195,12 +195,13 @@ static mm_status simulate_all(mm_bench *b, const measured *m, double *table) {
 static mm_status draw(const char *path, const double *table) {
   mm_figure *figure;
   MM_TRY(mm_figure_create(path, 700, 420, &figure));
-  mm_figure_script(figure,
-                   "set lmargin at screen 0.11\nset rmargin at screen 0.97\n"
-                   "set logscale x 2\nset xrange [16:16384]\nset yrange [0:102]\n"
-                   "set format x '%%g'\nset xlabel 'ranks of one thread'\n"
-                   "set ylabel 'efficiency, %%'\nset key bottom left Left reverse samplen 2 spacing 1.1\n"
-                   "set arrow from 16,90 to 16384,90 nohead lc rgb '#777777' dt (2,3)\n");
+  mm_figure_script(
+      figure,
+      "set lmargin at screen 0.11\nset rmargin at screen 0.97\n"
+      "set logscale x 2\nset xrange [16:16384]\nset yrange [0:102]\n"
+      "set format x '%%g'\nset xlabel 'ranks of one thread'\n"
+      "set ylabel 'efficiency, %%'\nset key bottom left Left reverse samplen 2 spacing 1.1\n"
+      "set arrow from 16,90 to 16384,90 nohead lc rgb '#777777' dt (2,3)\n");
   for (int s = 0; s < SCENARIOS; s++)
     (void)mm_figure_data(figure, table + 2 * s * POINTS, POINTS, 2);
   mm_figure_script(figure, "plot ");
