@@ -314,12 +314,17 @@ download() {
   done
 }
 holds "ten handles for a hundred steps" 'return document.querySelectorAll(".handle.knot").length === 10'
-before=$(panel edited)
-read -r x y <<<"$(browser_middle '[data-knot="4"] .knob')"
+# knot 1 is at phi = 0.2: the probabilities of the policy lie between its neighbours'
+before=$(panel edited | jq -c .probs)
+expect "a policy where the knot is" jq -en "$before | any(. > 0.1 and . < 0.3)" >/dev/null
+read -r x y <<<"$(browser_middle '[data-knot="1"] .knob')"
 browser_drag "$x" "$y" $((x - 40)) "$y"
-expect "a dragged knot changes policy and divergence" test "$(panel edited)" != "$before"
-holds "its neighbours stay" 'const at = (k) => Number(document.querySelector(`[data-knot="${k}"]`).getAttribute("aria-valuenow")), psi = JSON.parse(document.getElementById("report-data").textContent).maps[0].map.psi, sum = (n) => psi.slice(0, n).reduce((s, v) => s + v, 0); return Math.abs(at(3) - sum(40)) < 1e-6 && Math.abs(at(5) - sum(60)) < 1e-6 && at(4) < sum(50) - 1e-3 && at(4) >= at(3)'
-holds "D of the original is told" 'return Number(document.querySelector("[data-apart]").dataset.apart) > 0'
+after=$(panel edited | jq -c .probs)
+expect "a dragged knot changes the policy" test "$after" != "$before"
+holds "its neighbours stay" 'const at = (k) => Number(document.querySelector(`[data-knot="${k}"]`).getAttribute("aria-valuenow")), psi = JSON.parse(document.getElementById("report-data").textContent).maps[0].map.psi, sum = (n) => psi.slice(0, n).reduce((s, v) => s + v, 0); return Math.abs(at(0) - sum(10)) < 1e-6 && Math.abs(at(2) - sum(30)) < 1e-6 && at(1) < sum(20) - 1e-3 && at(1) >= at(0)'
+run map bregman --map maps/random:3.json --p "$(jq -r 'map(tostring) | join(",")' <<<"$after")" --q "$(jq -r 'map(tostring) | join(",")' <<<"$before")" --json
+expect "D of the original is told" close "$(jq -c '[.divergence]' "$out")" "$(browser_js 'return [Number(document.querySelector("[data-apart]").dataset.apart)]')"
+expect "and is not 0" jq -e '.divergence > 1e-9' "$out" >/dev/null
 download
 run map check downloads/edited-map.json --json
 expect_code 0
