@@ -173,7 +173,7 @@ long=(train --env CartPole-v1 --map l2 --set steps=1e8 --set unroll=16 --threads
 run "${long[@]}" --max-seconds 11 --out watched
 expect_code 0
 expect "a line after ten seconds" grep -Eq \
-  '^mirrormap: train: [0-9] %, [0-9.]+( k)? steps/s, [0-9]+:[0-9:]+ left, iteration [1-9][0-9]*/1562500$' "$err"
+  '^mirrormap: train: [0-9]+ %, [0-9.]+( [kM])? steps/s, [0-9]+:[0-9:]+ left, iteration [1-9][0-9]*/1562500$' "$err"
 expect "one line only" test "$(grep -c 'steps/s' "$err")" -eq 1
 run runs watched
 expect "no run is done, but some of it" grep -Eq '^watched +stopped +0/1, [0-9]+ % +[1-9][0-9.]* [kM] ' "$out"
